@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The requirement catalogue and the case language.
+
+pub mod ast;

@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The result model and one renderer a format.
+
+pub mod model;

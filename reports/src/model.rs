@@ -1,0 +1,215 @@
+//! The result of a run: what every renderer is a fold over, and the JSON of `--report json:FILE`.
+//!
+//! [`Report`] is the root. The members named in the result-file contract keep their names within version 1; members may
+//! be added. Readers ignore what they do not know.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the result file that this crate writes.
+pub const VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    pub version: u32,
+    pub tool: Tool,
+    pub target: Target,
+    pub revisions: Vec<RevisionSupport>,
+    pub results: Vec<CheckResult>,
+    pub summary: Summary,
+    pub cost: Cost,
+    /// Texts of the requirements that occur in `results`, once each.
+    #[serde(default)]
+    pub requirements: Vec<RequirementInfo>,
+    /// What was left undone on purpose and the flag that would do it.
+    #[serde(default)]
+    pub omissions: Vec<Omission>,
+    /// Facts worth telling that are no verdicts, such as capabilities seen.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Set when the run ended early; the results so far are whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    pub name: String,
+    pub version: String,
+    /// Seed of every random choice of the run.
+    pub seed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// `ok`, or why the server could not be judged.
+    pub status: TargetStatus,
+    /// The command line or URL, secrets replaced.
+    pub name: String,
+    /// Name and version that the server gives of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    pub transports: Vec<String>,
+    /// What happened and the way out, when `status` is not `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Last stderr lines, exit status, HTTP response.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetStatus {
+    Ok,
+    /// The command could not be started.
+    NotFound,
+    /// The process ended before it answered.
+    Exited,
+    /// Nothing came within the deadline.
+    NoAnswer,
+    /// What came is not MCP: a banner only, HTML, another protocol.
+    NotMcp,
+    /// The URL refused the connection or the name did not resolve.
+    Unreachable,
+    /// 401 or 403 without a credential given.
+    NeedsAuth,
+    /// The endpoint redirects elsewhere.
+    Redirects,
+    /// Only the HTTP+SSE transport of 2024-11-05 is served.
+    OldTransport,
+    /// The server says that it wants configuration (arguments, environment).
+    NeedsConfiguration,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RevisionSupport {
+    pub revision: String,
+    pub supported: bool,
+    /// How that was found, in a sentence.
+    pub how: String,
+    /// Transports on which it was seen; empty when not supported.
+    #[serde(default)]
+    pub transports: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Fail,
+    HarnessError,
+    Warn,
+    Contested,
+    Advice,
+    NotVerified,
+    NotApplicable,
+    Pass,
+}
+
+/// One verdict: a requirement, a subject, a revision and a transport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Id of the case or rule.
+    pub check: String,
+    pub requirement: String,
+    pub revision: String,
+    /// `stdio` or `http`.
+    pub transport: String,
+    pub verdict: Verdict,
+    /// MUST, MUST NOT, SHOULD, SHOULD NOT, MAY.
+    pub level: String,
+    /// What was judged: a tool, a near miss, a method; empty for the server as a whole.
+    pub subject: String,
+    pub message: String,
+    #[serde(default)]
+    pub evidence: Evidence,
+    /// What occurred so often that it could have been broken (rules), else 1.
+    #[serde(default)]
+    pub occasions: u64,
+    /// How to mend it, in one line; with fail, warn and advice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+    /// For not-verified: the flag or setting that would verify it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_with: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Excerpt>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<Excerpt>,
+    /// The accepted control of a probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Excerpt>,
+    /// A command that provokes it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repro: Option<String>,
+    /// Trace file name and event number, when a trace is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceRef>,
+}
+
+/// A piece of what went over the wire, as text (unprintable bytes escaped as `\xNN`), with a caret range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// Status and headers, or the SSE event's fields, one a line; empty over stdio.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub head: Vec<String>,
+    pub text: String,
+    /// Character offset and length in `text` of what is at fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caret: Option<(usize, usize)>,
+    /// Bytes cut from the text.
+    #[serde(default)]
+    pub cut: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceRef {
+    pub file: String,
+    pub event: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Summary {
+    pub pass: u64,
+    pub fail: u64,
+    pub warn: u64,
+    pub advice: u64,
+    pub contested: u64,
+    pub not_applicable: u64,
+    pub not_verified: u64,
+    pub harness_error: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    pub process_starts: u64,
+    pub requests: u64,
+    /// Seconds waited on purpose: deadlines that passed and drains, side by side counted once each.
+    pub waited_s: f64,
+    /// Seconds from start to end.
+    #[serde(default)]
+    pub took_s: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequirementInfo {
+    pub id: String,
+    pub revision: String,
+    pub level: String,
+    pub grade: String,
+    pub area: String,
+    /// The requirement in our words.
+    pub text: String,
+    /// The clause on the specification's site.
+    pub link: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Omission {
+    pub what: String,
+    pub flag: String,
+}
