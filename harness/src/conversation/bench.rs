@@ -1,0 +1,97 @@
+//! What every conversation of a run shares: numbers that must be unique over the run, counts, limits and deadlines.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{trace::Secrets, wire::Limits};
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// From a request to its answer.
+    pub answer: Duration,
+    /// From the start of a server to its first answer; package runners and interpreters take their time.
+    pub start: Duration,
+    /// From the end of stdin (or a signal) to the end of the process.
+    pub exit: Duration,
+    /// How long what may come late is waited for, where nothing shows that it has ended.
+    pub grace: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            answer: Duration::from_secs(10),
+            start: Duration::from_secs(60),
+            exit: Duration::from_secs(3),
+            grace: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Shared by all conversations of a run.
+#[derive(Debug)]
+pub struct Bench {
+    pub deadlines: Deadlines,
+    pub limits: Limits,
+    pub secrets: Arc<Secrets>,
+    ids: AtomicU64,
+    conversations: AtomicU32,
+    requests: AtomicU64,
+    process_starts: AtomicU64,
+    waited_us: AtomicU64,
+}
+
+impl Bench {
+    pub fn new(deadlines: Deadlines, limits: Limits, secrets: Arc<Secrets>) -> Self {
+        Self {
+            deadlines,
+            limits,
+            secrets,
+            ids: AtomicU64::new(1),
+            conversations: AtomicU32::new(1),
+            requests: AtomicU64::new(0),
+            process_starts: AtomicU64::new(0),
+            waited_us: AtomicU64::new(0),
+        }
+    }
+
+    /// A JSON-RPC id or progress token that nothing else in this run has, so that cross-talk can be attributed.
+    pub fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn next_conversation(&self) -> u32 {
+        self.conversations.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn count_start(&self) {
+        self.process_starts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Time that was waited on purpose: a deadline that passed, a process that had to be given time to end.
+    pub fn count_wait(&self, time: Duration) {
+        self.waited_us.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    pub fn process_starts(&self) -> u64 {
+        self.process_starts.load(Ordering::Relaxed)
+    }
+
+    pub fn waited(&self) -> Duration {
+        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
+    }
+}

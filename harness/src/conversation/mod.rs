@@ -1,0 +1,21 @@
+//! Conversations: handshake, envelope, ids, answers and the answering side, over either transport.
+
+mod answer;
+mod answering;
+mod bench;
+mod draft;
+mod envelope;
+mod link;
+mod open;
+mod talk;
+
+pub use answer::{Answer, AnswerKind, IdRelation, Ticket, document, header_document, related};
+pub use answering::{Policy, Reaction, all_capabilities};
+pub use bench::{Bench, Deadlines};
+pub use draft::{Draft, NoSuchMember};
+pub use envelope::{
+    Alteration, Call, Envelope, META_CAPABILITIES, META_CLIENT, META_VERSION, Outgoing, client_info, header_value,
+};
+pub use link::{Link, LinkError};
+pub use open::{MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, connect, initialize, open};
+pub use talk::{Conversation, Opening, SendError, read_id};

@@ -1,0 +1,180 @@
+//! Opening a conversation: starting or reaching the server, and the handshake where the era has one.
+
+use std::{fmt, pin::Pin, sync::Arc};
+
+use mcp_conform_schemas::{Era, Revision};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::{
+    answer::{Answer, AnswerKind},
+    bench::Bench,
+    envelope::{Call, client_info},
+    link::Link,
+    talk::{Conversation, Opening, SendError, response_header},
+};
+use crate::{
+    process::{CommandSpec, StartError},
+    trace::{DEFAULT_BUDGET, Exit, Recorder, Transport},
+    transport::{
+        http::{Endpoint, HttpClient},
+        stdio::Stdio,
+    },
+};
+
+/// How the server is reached.
+#[derive(Clone, Debug)]
+pub enum Target {
+    Http(Endpoint),
+    Stdio(StdioTarget),
+}
+
+#[derive(Clone)]
+pub enum StdioTarget {
+    /// A server inside this process, over in-memory pipes.
+    Memory(Arc<dyn MemoryServer>),
+    Process(CommandSpec),
+}
+
+impl fmt::Debug for StdioTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(_) => f.write_str("Memory"),
+            Self::Process(command) => f.debug_tuple("Process").field(command).finish(),
+        }
+    }
+}
+
+/// Starts a server "process" in memory; each call is one of its own.
+pub trait MemoryServer: Send + Sync {
+    fn start(&self) -> MemoryPipes;
+}
+
+/// The ends that a client of an in-memory server holds.
+pub struct MemoryPipes {
+    pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
+    pub stdout: Box<dyn AsyncRead + Send + Unpin>,
+    pub exit: Pin<Box<dyn Future<Output = Exit> + Send>>,
+}
+
+impl Target {
+    pub fn transport(&self) -> Transport {
+        match self {
+            Self::Http(_) => Transport::Http,
+            Self::Stdio(_) => Transport::Stdio,
+        }
+    }
+
+    /// Command line or URL, for reports. Secrets are replaced by the caller.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Http(endpoint) => endpoint.url.to_string(),
+            Self::Stdio(StdioTarget::Memory(_)) => "in memory".to_owned(),
+            Self::Stdio(StdioTarget::Process(command)) => command.to_string(),
+        }
+    }
+}
+
+/// Why a conversation could not be opened. The trace of the attempt is kept.
+#[derive(Debug)]
+pub struct OpenError {
+    pub kind: OpenErrorKind,
+    /// `None` when nothing was started.
+    pub conversation: Option<Conversation>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenErrorKind {
+    #[error("{0}")]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// `initialize` got something else than an `InitializeResult`.
+    #[error("initialize was answered with {}", .0.describe())]
+    Refused(Answer),
+    /// A version that no published revision has.
+    #[error("initialize was answered with protocolVersion {0}, which no published revision has")]
+    UnknownVersion(String),
+}
+
+/// Reaches the server and, in the legacy era, shakes hands.
+pub async fn open(target: &Target, bench: &Arc<Bench>, opening: Opening) -> Result<Conversation, OpenError> {
+    let talk = connect(target, bench, opening).await.map_err(|kind| OpenError { kind, conversation: None })?;
+    match talk.era() {
+        Era::Modern => {
+            if let Ok(version) = talk.opening().version().parse::<Revision>() {
+                talk.settle(version, Value::Null, None);
+            }
+            Ok(talk)
+        }
+        Era::Legacy => match shake_hands(&talk).await {
+            Ok(()) => Ok(talk),
+            Err(kind) => Err(OpenError { kind, conversation: Some(talk) }),
+        },
+    }
+}
+
+/// Reaches the server and says nothing.
+pub async fn connect(target: &Target, bench: &Arc<Bench>, opening: Opening) -> Result<Conversation, OpenErrorKind> {
+    let recorder = Recorder::new(bench.secrets.clone(), bench.limits.clone(), DEFAULT_BUDGET);
+    let link = match target {
+        Target::Http(endpoint) => {
+            Link::Http(HttpClient::new(endpoint.clone(), recorder.clone(), bench.limits.clone()))
+        }
+        Target::Stdio(StdioTarget::Process(command)) => {
+            bench.count_start();
+            Link::Stdio(Stdio::start(command, recorder.clone(), bench.limits.clone()).await?)
+        }
+        Target::Stdio(StdioTarget::Memory(server)) => {
+            bench.count_start();
+            let MemoryPipes { stdin, stdout, exit } = server.start();
+            Link::Stdio(Stdio::over(stdin, stdout, exit, recorder.clone(), bench.limits.clone()))
+        }
+    };
+    let name = bench.secrets.redact_text(&target.name());
+    Ok(Conversation::over(link, recorder, bench.clone(), opening, name))
+}
+
+/// `initialize`, `notifications/initialized` and, over HTTP, the GET stream that a client keeps open.
+async fn shake_hands(talk: &Conversation) -> Result<(), OpenErrorKind> {
+    talk.mark("", "initialize", "");
+    let (ticket, answer) = talk.request(initialize(talk.opening()), Some(talk.bench().deadlines.start)).await?;
+    let result = match answer.kind {
+        AnswerKind::Result => answer.result().unwrap_or_default(),
+        _ => return Err(OpenErrorKind::Refused(answer)),
+    };
+    let Some(version) = result.get("protocolVersion").and_then(Value::as_str) else {
+        return Err(OpenErrorKind::Refused(answer));
+    };
+    let version: Revision =
+        version.parse().map_err(|_| OpenErrorKind::UnknownVersion(version.to_owned()))?;
+    let capabilities = result.get("capabilities").cloned().unwrap_or_default();
+    let session = response_header(&talk.events(), ticket.exchange, "mcp-session-id");
+    talk.settle(version, capabilities, session);
+
+    let initialized = Call { method: "notifications/initialized".to_owned(), ..Call::default() };
+    let ticket = talk.notify(initialized).await?;
+    if talk.transport() == Transport::Http {
+        // The next message may overtake a POST that is still on its way.
+        talk.answer(&ticket, None).await;
+        let headers = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
+        talk.http("GET", None, headers, bytes::Bytes::new(), false).await?;
+    }
+    Ok(())
+}
+
+/// The `initialize` request of an opening.
+pub fn initialize(opening: &Opening) -> Call {
+    Call {
+        method: "initialize".to_owned(),
+        params: Some(
+            json!({
+                "protocolVersion": opening.version(),
+                "capabilities": opening.capabilities,
+                "clientInfo": client_info(),
+            })
+            .into(),
+        ),
+        ..Call::default()
+    }
+}

@@ -1,0 +1,134 @@
+//! What a server offers in one era over one transport, and what was learnt of it by using it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use mcp_conform_cases::ast::{InputKind, ServedEras, ToolKind};
+use mcp_conform_schemas::Revision;
+use serde_json::{Value, json};
+
+/// Everything that cases may ask about the target.
+#[derive(Clone, Debug, Default)]
+pub struct Surface {
+    pub capabilities: Value,
+    /// `name version` as the server gives it.
+    pub server: Option<String>,
+    /// The version that rules the era here.
+    pub version: Option<Revision>,
+    pub tools: Vec<ToolFacts>,
+    pub resources: Vec<Value>,
+    pub templates: Vec<Value>,
+    pub prompts: Vec<Value>,
+    /// The server issued a session id.
+    pub session: bool,
+    /// A stream of the server carried event ids and GET with Last-Event-ID was answered by a stream.
+    pub resumable: bool,
+    /// The URL is on a loopback address.
+    pub loopback: bool,
+    /// A list or a page of it could not be had: which and why.
+    pub gaps: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ToolFacts {
+    /// The `Tool` as listed.
+    pub tool: Value,
+    pub call: CallState,
+    /// Arguments that were used.
+    pub arguments: Option<Value>,
+    pub asks: BTreeSet<InputKind>,
+    pub state: bool,
+    pub progress: bool,
+}
+
+/// Whether a tool was called, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// It gave a result without isError, or asked for input.
+    Accepted,
+    /// The user's flags or missing annotations forbid it.
+    NotAllowed,
+    /// No arguments could be made from its schema.
+    NoArguments(String),
+    /// It was called and refused the arguments, or did not answer: what came.
+    Refused(String),
+}
+
+impl ToolFacts {
+    pub fn name(&self) -> &str {
+        self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether a case may call it and expect service.
+    pub fn callable(&self) -> bool {
+        self.call == CallState::Accepted
+    }
+
+    /// What `$tool` stands for in a script: the Tool and the arguments that it accepted.
+    pub fn variable(&self) -> Value {
+        let mut tool = self.tool.clone();
+        if let Some(map) = tool.as_object_mut() {
+            map.insert("arguments".to_owned(), self.arguments.clone().unwrap_or_else(|| json!({})));
+        }
+        tool
+    }
+
+    pub fn is(&self, kind: &ToolKind) -> bool {
+        self.callable()
+            && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
+            && (!kind.state || self.state)
+            && (!kind.progress || self.progress)
+            && (!kind.required_argument || self.required_argument())
+            && (!kind.output_schema || self.tool.get("outputSchema").is_some())
+    }
+
+    fn required_argument(&self) -> bool {
+        let Some(schema) = self.tool.get("inputSchema") else { return false };
+        let required = schema.get("required").and_then(Value::as_array);
+        required.is_some_and(|names| {
+            names.iter().filter_map(Value::as_str).any(|name| {
+                let property = schema.get("properties").and_then(|properties| properties.get(name));
+                property.is_some_and(|property| property.get("type").is_some() && property.get("default").is_none())
+            })
+        })
+    }
+}
+
+impl Surface {
+    /// A capability by its dotted path; `false` and absence are both no.
+    pub fn has_capability(&self, path: &str) -> bool {
+        let mut node = &self.capabilities;
+        for part in path.split('.') {
+            match node.get(part) {
+                Some(value) => node = value,
+                None => return false,
+            }
+        }
+        !matches!(node, Value::Bool(false) | Value::Null)
+    }
+
+    /// Input schemas by tool, for mirrored parameter headers.
+    pub fn input_schemas(&self) -> Arc<BTreeMap<String, Value>> {
+        let schemas = self.tools.iter().filter_map(|facts| {
+            Some((facts.name().to_owned(), facts.tool.get("inputSchema")?.clone()))
+        });
+        Arc::new(schemas.collect())
+    }
+
+    /// Tools that were left alone because of their annotations or the user's flags.
+    pub fn not_allowed(&self) -> impl Iterator<Item = &ToolFacts> {
+        self.tools.iter().filter(|facts| facts.call == CallState::NotAllowed)
+    }
+}
+
+/// Which eras a target was seen to serve.
+pub fn served(legacy: bool, modern: bool) -> Option<ServedEras> {
+    match (legacy, modern) {
+        (true, true) => Some(ServedEras::Dual),
+        (true, false) => Some(ServedEras::LegacyOnly),
+        (false, true) => Some(ServedEras::ModernOnly),
+        (false, false) => None,
+    }
+}

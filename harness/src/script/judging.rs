@@ -1,0 +1,219 @@
+//! From what was seen to verdicts: the outcomes of a judgement, and what a control is worth.
+
+use std::sync::Arc;
+
+use mcp_conform_cases::ast::{Judgement, OutcomeVerdict, Step};
+use serde_json::Value;
+
+use super::{
+    evidence::{Sources, evidence},
+    player::{Player, Round},
+    seeing::Sight,
+    verdict::{CaseVerdict, Word},
+};
+use crate::{
+    conversation::{Answer, AnswerKind, Conversation, Ticket, header_document, related},
+    trace::{Event, Transport},
+};
+
+/// What was seen, where, and against which control.
+pub(super) struct Scene {
+    pub sight: Sight,
+    pub events: Vec<Arc<Event>>,
+    pub ticket: Option<Ticket>,
+    pub control: Option<Control>,
+}
+
+/// The base of a probe, sent unchanged.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    pub answer: Answer,
+    pub event: u64,
+}
+
+/// A result that does what was asked for: no tool error, no refusal.
+pub(super) fn served(answer: &Answer) -> bool {
+    let Some(result) = answer.result() else { return false };
+    result.get("isError") != Some(&Value::Bool(true))
+}
+
+impl Scene {
+    pub fn of(talk: &Conversation, ticket: Option<&Ticket>, answer: Answer) -> Self {
+        let events = talk.events();
+        let messages = ticket.map(|ticket| related(ticket, &events)).unwrap_or_default();
+        // The response itself stands on the same stream; what is asked for are the others.
+        let response = answer.event;
+        let messages = messages.into_iter().filter(|(event, _)| Some(*event) != response).collect();
+        let headers = (talk.transport() == Transport::Http).then(|| header_document(&answer.headers));
+        let message = answer.message().unwrap_or_default();
+        let sight = Sight { answer, message, headers, messages: Arc::new(messages) };
+        Self { sight, events, ticket: ticket.cloned(), control: None }
+    }
+}
+
+impl Player<'_> {
+    /// Judges one scene by each judgement of a step.
+    pub(super) fn judge(&self, round: &Round, judgements: &[Judgement], scene: &Scene) {
+        for judgement in judgements {
+            let Some(requirement) = judgement.requirement.of(self.stage.revision) else { continue };
+            let (word, message, pointer, event) = self.decide(round, judgement, scene);
+            let sources = Sources {
+                sent: scene.ticket.as_ref().map(|ticket| ticket.event),
+                received: event.or(scene.sight.answer.event),
+                control: scene.control.as_ref().map(|control| control.event),
+                pointer,
+                span: None,
+            };
+            // A pass needs no excerpt: it is the usual case and the trace has it.
+            let evidence = match word {
+                Word::Pass => mcp_conform_reports::model::Evidence::default(),
+                _ => evidence(&scene.events, &sources, Some(self.repro())),
+            };
+            self.say(CaseVerdict {
+                requirement: requirement.node.clone(),
+                word,
+                subject: round.subject(),
+                message,
+                evidence,
+            });
+        }
+    }
+
+    fn decide(&self, round: &Round, judgement: &Judgement, scene: &Scene) -> (Word, String, String, Option<u64>) {
+        let plain = |word, message: String| (word, message, String::new(), None);
+        let sight = &scene.sight;
+        let came = sight.answer.describe();
+        if sight.answer.status == Some(429) {
+            return plain(Word::NotVerified, "the server limits the rate of requests (429)".to_owned());
+        }
+        if let Some(given) = &judgement.given
+            && sight.check(given, &round.values).is_err()
+        {
+            let reason = judgement.unless.clone().unwrap_or_else(|| format!("not to be judged: {came} came"));
+            return plain(Word::NotVerified, reason);
+        }
+        let mut first = None;
+        for outcome in &judgement.outcomes {
+            let unlike = match sight.check(&outcome.see, &round.values) {
+                Ok(()) => None,
+                Err(unlike) => Some(unlike),
+            };
+            let Some(unlike) = unlike else {
+                let reason = outcome.reason.clone();
+                return match outcome.verdict {
+                    OutcomeVerdict::Pass => match self.control_missing(scene) {
+                        Some(missing) => plain(Word::NotVerified, missing),
+                        None => plain(Word::Pass, came),
+                    },
+                    OutcomeVerdict::Contested => {
+                        plain(Word::Contested, reason.unwrap_or_else(|| format!("{}: {came}", outcome.name)))
+                    }
+                    OutcomeVerdict::NotVerified => plain(Word::NotVerified, reason.unwrap_or(came)),
+                    OutcomeVerdict::Fail => {
+                        let says = reason.or_else(|| judgement.says.clone());
+                        self.broken(scene, says, format!("{came} came"), String::new(), None)
+                    }
+                };
+            };
+            if outcome.verdict == OutcomeVerdict::Pass {
+                first.get_or_insert(unlike);
+            }
+        }
+        let (pointer, message, event) = match first {
+            Some(unlike) => (unlike.pointer, unlike.message, unlike.event),
+            None => (String::new(), format!("{came} came"), None),
+        };
+        self.broken(scene, judgement.says.clone(), message, pointer, event)
+    }
+
+    fn broken(
+        &self,
+        scene: &Scene,
+        says: Option<String>,
+        message: String,
+        pointer: String,
+        event: Option<u64>,
+    ) -> (Word, String, String, Option<u64>) {
+        // What was served although it must not be needs no control; every other failure may have another cause.
+        if !served(&scene.sight.answer)
+            && let Some(missing) = self.control_missing(scene)
+        {
+            return (Word::NotVerified, missing, String::new(), None);
+        }
+        let message = match says {
+            Some(says) => format!("{says}: {message}"),
+            None => message,
+        };
+        (Word::Broken, message, pointer, event)
+    }
+
+    /// Why a refusal proves nothing: the control, which is sound, was not served either.
+    fn control_missing(&self, scene: &Scene) -> Option<String> {
+        let control = scene.control.as_ref()?;
+        if served(&scene.sight.answer) || served(&control.answer) {
+            return None;
+        }
+        let came = control.answer.describe();
+        let hint = match control.answer.kind {
+            AnswerKind::Result | AnswerKind::Error => "; give arguments that it accepts with --tool-args",
+            _ => "",
+        };
+        Some(format!("the same request without the change got {came}, so a refusal proves nothing{hint}"))
+    }
+
+    /// Gives every judgement of these steps as not verified.
+    pub(super) fn leave_out(&self, round: &Round, step: &Step, reason: &str, word: Word) {
+        let say = |requirement: &mcp_conform_cases::ast::RequirementRef| {
+            if let Some(requirement) = requirement.of(self.stage.revision) {
+                self.say(CaseVerdict {
+                    requirement: requirement.node.clone(),
+                    word,
+                    subject: round.subject(),
+                    message: reason.to_owned(),
+                    evidence: mcp_conform_reports::model::Evidence::default(),
+                });
+            }
+        };
+        each_requirement(step, &mut |requirement| say(requirement));
+    }
+
+    fn repro(&self) -> String {
+        format!(
+            "mcp-conform run {} --revision {} --case {}",
+            self.stage.repro_target, self.stage.revision, self.case.id.node
+        )
+    }
+}
+
+/// Every requirement that a step can judge, nested steps included.
+pub fn each_requirement<'a>(step: &'a Step, f: &mut dyn FnMut(&'a mcp_conform_cases::ast::RequirementRef)) {
+    let mut judgements = |list: &'a [Judgement]| list.iter().for_each(|judgement| f(&judgement.requirement));
+    match step {
+        Step::Await(step) => judgements(&step.judgements),
+        Step::Expect(step) => judgements(&step.judgements),
+        Step::Http(step) => judgements(&step.judgements),
+        Step::HttpRaw(step) => judgements(&step.judgements),
+        Step::Notify(step) => judgements(&step.judgements),
+        Step::Probe(step) => judgements(&step.judgements),
+        Step::Request(step) => judgements(&step.judgements),
+        Step::Retry(step) => judgements(&step.judgements),
+        Step::ExpectExit(step) => f(&step.requirement),
+        Step::ExpectNothing(step) => f(&step.requirement),
+        Step::Check(step) => step.judges.iter().for_each(|(_, requirement)| f(requirement)),
+        Step::ForEach(step) => step.steps.iter().for_each(|step| each_requirement(&step.node, f)),
+        Step::Parallel(branches) => {
+            branches.iter().flatten().for_each(|step| each_requirement(&step.node, f));
+        }
+        Step::Answer { .. }
+        | Step::Cancel { .. }
+        | Step::CloseStdin { .. }
+        | Step::CloseStream { .. }
+        | Step::DropConnection { .. }
+        | Step::Open(_)
+        | Step::Raw(_)
+        | Step::Require(_)
+        | Step::Send(_)
+        | Step::Signal { .. }
+        | Step::Snapshot { .. } => {}
+    }
+}

@@ -1,0 +1,411 @@
+//! Plays a case: walks its steps, keeps its handles and conversations, and gathers its verdicts.
+//!
+//! [`play`] is the entry. A [`Round`] is what a step sees and changes; each round of a loop and each parallel branch has
+//! one of its own. What the steps do stands in `steps`, what is made of it in `judging`.
+
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use mcp_conform_cases::ast::{Case, ConversationRef, ExpectNothing, ForEach, LoopSource, Setup, Spanned, Step};
+use serde_json::{Value, json};
+
+use super::{
+    evidence::{Sources, evidence},
+    judging::Control,
+    seeing,
+    stage::{Lease, LeaseError, Stage},
+    values::{Unset, Values},
+    verdict::{CaseOutcome, CaseVerdict, Word},
+};
+use crate::{
+    conversation::{Answer, Call, Conversation, SendError, Ticket, document, related},
+    trace::{Direction, Event},
+    wire::Id,
+};
+
+/// Plays a case once. With `fresh` every conversation is a new one.
+///
+/// Gives the conversations that the case used and that are still to be ended.
+pub async fn play(case: &Case, stage: &Stage, values: Values, fresh: bool) -> (CaseOutcome, Vec<Conversation>) {
+    let player = Player { case, stage, fresh, gathered: Mutex::default(), controls: Mutex::default() };
+    let mut round = Round { values, ..Round::default() };
+    player.steps(&mut round, &case.steps, "").await;
+    player.finish().await
+}
+
+/// A request that was sent, or a message of the server that was waited for.
+#[derive(Clone, Debug)]
+pub(super) struct Handle {
+    pub talk: Conversation,
+    pub ticket: Ticket,
+    pub answer: Option<Answer>,
+    /// What was sent, for a retry.
+    pub call: Option<Call>,
+    /// The server's request that this handle stands for.
+    pub asked: Option<Id>,
+}
+
+/// Why nothing more is judged in a round.
+#[derive(Clone, Debug)]
+pub(super) enum Stop {
+    /// Something that must be there is not.
+    Missing(String),
+    /// The script is at fault.
+    Script(String),
+}
+
+impl From<Unset> for Stop {
+    fn from(unset: Unset) -> Self {
+        Self::Missing(unset.to_string())
+    }
+}
+
+impl From<LeaseError> for Stop {
+    fn from(error: LeaseError) -> Self {
+        Self::Missing(error.to_string())
+    }
+}
+
+/// What a step sees and changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Round {
+    pub values: Values,
+    pub handles: BTreeMap<String, Handle>,
+    pub talks: BTreeMap<String, Lease>,
+    subjects: Vec<String>,
+    pub stopped: Option<Stop>,
+}
+
+impl Round {
+    pub fn subject(&self) -> String {
+        self.subjects.join(" / ")
+    }
+
+    pub fn handle(&self, name: &Spanned<String>) -> Result<Handle, Stop> {
+        self.handles
+            .get(&name.node)
+            .cloned()
+            .ok_or_else(|| Stop::Script(format!("the handle {} is not there", name.node)))
+    }
+
+    /// Keeps a handle and makes its document a variable.
+    pub fn keep(&mut self, name: &str, handle: Handle) {
+        let events = handle.talk.events();
+        self.values.set(name, document(&handle.ticket, handle.answer.as_ref(), &events));
+        self.handles.insert(name.to_owned(), handle);
+    }
+}
+
+/// Nothing that matches may come until the conversation is drained.
+struct Obligation {
+    talk: Conversation,
+    from: u64,
+    ticket: Option<Ticket>,
+    step: ExpectNothing,
+    values: Values,
+    subject: String,
+}
+
+#[derive(Default)]
+struct Gathered {
+    outcome: CaseOutcome,
+    obligations: Vec<Obligation>,
+    /// Every conversation that the case used, once each.
+    leases: Vec<Lease>,
+}
+
+pub(super) struct Player<'a> {
+    pub case: &'a Case,
+    pub stage: &'a Stage,
+    fresh: bool,
+    gathered: Mutex<Gathered>,
+    /// Controls by conversation and request, so that a loop over near misses sends its control once.
+    controls: Mutex<BTreeMap<String, Control>>,
+}
+
+impl Player<'_> {
+    pub fn say(&self, verdict: CaseVerdict) {
+        self.gathered().outcome.verdicts.push(verdict);
+    }
+
+    pub fn keep_snapshot(&self, name: &str, value: Value) {
+        self.gathered().outcome.snapshots.push((name.to_owned(), value));
+    }
+
+    pub fn known_control(&self, key: &str) -> Option<Control> {
+        self.controls.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    pub fn keep_control(&self, key: String, control: Control) {
+        self.controls.lock().unwrap_or_else(PoisonError::into_inner).insert(key, control);
+    }
+
+    /// The conversation of a step; `main` is opened when it is first used, and again when it has died.
+    pub async fn talk(&self, round: &mut Round, on: &ConversationRef) -> Result<Conversation, Stop> {
+        let name = on.as_ref().map_or("main", |name| name.node.as_str());
+        match round.talks.get(name) {
+            Some(lease) if lease.talk.link().is_open() || name != "main" => return Ok(lease.talk.clone()),
+            Some(_) => {}
+            None if name != "main" => return Err(Stop::Script(format!("the conversation {name} is not open"))),
+            None => {}
+        }
+        // A conversation that died under a step is not replaced by one that others used.
+        let died = round.talks.contains_key(name);
+        let lease = self.stage.lease(&self.case.conversation, self.fresh || died, &round.values).await?;
+        self.use_lease(round, name, lease)
+    }
+
+    /// Opens a second conversation.
+    pub async fn open(&self, round: &mut Round, name: &str, setup: &Setup) -> Result<(), Stop> {
+        let lease = self.stage.lease(setup, self.fresh, &round.values).await?;
+        self.use_lease(round, name, lease).map(drop)
+    }
+
+    fn use_lease(&self, round: &mut Round, name: &str, lease: Lease) -> Result<Conversation, Stop> {
+        let talk = lease.talk.clone();
+        let mut gathered = self.gathered();
+        gathered.outcome.shared |= lease.shared;
+        gathered.leases.push(lease.clone());
+        round.talks.insert(name.to_owned(), lease);
+        Ok(talk)
+    }
+
+    pub fn oblige(&self, round: &Round, talk: Conversation, ticket: Option<Ticket>, step: &ExpectNothing) {
+        let from = talk.recorder().len() as u64;
+        self.gathered().obligations.push(Obligation {
+            talk,
+            from,
+            ticket,
+            step: step.clone(),
+            values: round.values.clone(),
+            subject: round.subject(),
+        });
+    }
+
+    /// Plays steps in order; after a stop the rest is given as not verified.
+    pub fn steps<'b>(
+        &'b self,
+        round: &'b mut Round,
+        steps: &'b [Spanned<Step>],
+        path: &'b str,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'b>> {
+        Box::pin(async move {
+            for (index, step) in steps.iter().enumerate() {
+                let path = if path.is_empty() { format!("{}", index + 1) } else { format!("{path}.{}", index + 1) };
+                if let Some(stop) = &round.stopped {
+                    let (reason, word) = match stop {
+                        Stop::Missing(reason) => (reason.clone(), Word::NotVerified),
+                        Stop::Script(reason) => (reason.clone(), Word::Harness),
+                    };
+                    self.leave_out(round, &step.node, &reason, word);
+                    continue;
+                }
+                if let Err(stop) = self.step(round, &step.node, &path).await {
+                    let (reason, word) = match &stop {
+                        Stop::Missing(reason) => (reason.clone(), Word::NotVerified),
+                        Stop::Script(reason) => (reason.clone(), Word::Harness),
+                    };
+                    self.leave_out(round, &step.node, &reason, word);
+                    round.stopped = Some(stop);
+                }
+            }
+        })
+    }
+
+    /// Marks the trace of the conversation that a step uses.
+    pub fn mark(&self, round: &Round, talk: &Conversation, path: &str) {
+        talk.mark(&self.case.id.node, path, &round.subject());
+    }
+
+    pub async fn parallel(&self, round: &mut Round, branches: &[Vec<Spanned<Step>>], path: &str) -> Result<(), Stop> {
+        // Conversations are opened once, before the branches part.
+        self.talk(round, &None).await?;
+        let paths: Vec<String> = (1..=branches.len()).map(|number| format!("{path}.{number}")).collect();
+        let mut rounds: Vec<Round> = branches.iter().map(|_| round.clone()).collect();
+        let playing = rounds
+            .iter_mut()
+            .zip(branches)
+            .zip(&paths)
+            .map(|((round, steps), path)| self.steps(round, steps, path));
+        futures_util::future::join_all(playing).await;
+        for branch in rounds {
+            round.handles.extend(branch.handles);
+            round.talks.extend(branch.talks);
+            round.values.merge(branch.values);
+            if round.stopped.is_none() {
+                round.stopped = branch.stopped;
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn for_each(&self, round: &mut Round, step: &ForEach, path: &str) -> Result<(), Stop> {
+        let rounds = self.rounds(round, &step.over.node)?;
+        if rounds.is_empty() {
+            let reason = nothing_to_loop_over(&step.over.node);
+            for inner in &step.steps {
+                self.leave_out(round, &inner.node, &reason, Word::NotVerified);
+            }
+            return Ok(());
+        }
+        for (number, (subject, value)) in rounds.into_iter().enumerate() {
+            let mut inner = round.clone();
+            inner.subjects.push(subject);
+            inner.values.set(&step.variable, value);
+            self.steps(&mut inner, &step.steps, &format!("{path}.{}", number + 1)).await;
+            // A conversation that a round had to open anew serves the next one too.
+            round.talks = inner.talks;
+        }
+        Ok(())
+    }
+
+    fn rounds(&self, round: &Round, source: &LoopSource) -> Result<Vec<(String, Value)>, Stop> {
+        let surface = &self.stage.surface;
+        let named = |values: &[Value], member: &str| {
+            values
+                .iter()
+                .map(|value| {
+                    let name = value.get(member).and_then(Value::as_str).unwrap_or_default();
+                    (name.to_owned(), value.clone())
+                })
+                .collect()
+        };
+        Ok(match source {
+            LoopSource::Tools(kind) => surface
+                .tools
+                .iter()
+                .filter(|facts| facts.is(kind))
+                .map(|facts| (facts.name().to_owned(), facts.variable()))
+                .collect(),
+            LoopSource::Resources => named(&surface.resources, "uri"),
+            LoopSource::Templates => named(&surface.templates, "uriTemplate"),
+            LoopSource::Prompts => named(&surface.prompts, "name"),
+            LoopSource::Values(values) => {
+                let mut out = Vec::new();
+                for value in values {
+                    let value = round.values.value(value)?;
+                    out.push((value.as_str().map_or_else(|| value.to_string(), str::to_owned), value));
+                }
+                out
+            }
+            LoopSource::NearMiss(schema) => {
+                let schema = round.values.value(schema)?;
+                mcp_conform_schemas::near_miss(&schema)
+                    .into_iter()
+                    .filter(|miss| !miss.coercible)
+                    .map(|miss| {
+                        let value = json!({"value": miss.value, "what": miss.what, "pointer": miss.pointer});
+                        (miss.what, value)
+                    })
+                    .collect()
+            }
+            LoopSource::Boundary(schema) => {
+                let schema = round.values.value(schema)?;
+                let values = mcp_conform_schemas::boundary(&schema);
+                values.into_iter().map(|value| (value.to_string(), json!({"value": value}))).collect()
+            }
+            LoopSource::Valid(schema) => {
+                let schema = round.values.value(schema)?;
+                let bytes = seeded(self.stage.seed);
+                let mut unstructured = arbitrary::Unstructured::new(&bytes);
+                let value = mcp_conform_schemas::valid(&schema, &mut unstructured);
+                value.into_iter().map(|value| (value.to_string(), json!({"value": value}))).collect()
+            }
+        })
+    }
+
+    /// Settles what waited for the end of its conversation, and hands the conversations back.
+    async fn finish(self) -> (CaseOutcome, Vec<Conversation>) {
+        let Gathered { mut outcome, obligations, leases } =
+            self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for obligation in obligations {
+            obligation.talk.retire("it was drained for a case");
+            obligation.talk.end().await;
+            if let Some(verdict) = settle(&obligation, self.stage) {
+                outcome.verdicts.push(verdict);
+            }
+        }
+        let mut to_end: Vec<Conversation> = Vec::new();
+        for lease in leases {
+            match lease.key {
+                Some(key) if lease.talk.retired().is_none() => self.stage.pool.put(key, lease.talk),
+                _ if to_end.iter().any(|talk| talk.number() == lease.talk.number()) => {}
+                _ => to_end.push(lease.talk),
+            }
+        }
+        (outcome, to_end)
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn settle(obligation: &Obligation, stage: &Stage) -> Option<CaseVerdict> {
+    let requirement = obligation.step.requirement.of(stage.revision)?;
+    let events = obligation.talk.events();
+    let own = obligation.ticket.as_ref().map(|ticket| related(ticket, &events));
+    let unwanted = events.iter().filter(|event| event.seq >= obligation.from).find(|event| {
+        let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { return false };
+        let Some(json) = &view.frame.json else { return false };
+        let mine = own.as_ref().is_none_or(|own| own.iter().any(|(seq, _)| *seq == event.seq));
+        mine && seeing::check(&obligation.step.like, Some(&json.to_value()), &obligation.values).is_ok()
+    });
+    let sent = obligation.ticket.as_ref().map(|ticket| ticket.event);
+    let (word, message, found) = match unwanted {
+        None => (Word::Pass, "nothing of the kind came until the end".to_owned(), None),
+        Some(event) => {
+            let says = obligation.step.says.clone().unwrap_or_else(|| "what must not come came".to_owned());
+            (Word::Broken, says, Some(event.seq))
+        }
+    };
+    let sources = Sources { sent, received: found, ..Sources::default() };
+    let evidence = match word {
+        Word::Pass => mcp_conform_reports::model::Evidence::default(),
+        _ => evidence(&events, &sources, None),
+    };
+    Some(CaseVerdict {
+        requirement: requirement.node.clone(),
+        word,
+        subject: obligation.subject.clone(),
+        message,
+        evidence,
+    })
+}
+
+fn nothing_to_loop_over(source: &LoopSource) -> String {
+    match source {
+        LoopSource::Tools(_) => "no tool was found that could be called and fits".to_owned(),
+        LoopSource::Resources => "the server lists no resources".to_owned(),
+        LoopSource::Templates => "the server lists no resource templates".to_owned(),
+        LoopSource::Prompts => "the server lists no prompts".to_owned(),
+        LoopSource::NearMiss(_) => "no arguments can be made that the schema surely forbids".to_owned(),
+        LoopSource::Boundary(_) | LoopSource::Valid(_) | LoopSource::Values(_) => {
+            "no value could be made for the loop".to_owned()
+        }
+    }
+}
+
+/// Bytes for a generator, the same for the same seed.
+fn seeded(seed: u64) -> Vec<u8> {
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+    let mut bytes = vec![0; 1024];
+    rand_chacha::ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut bytes);
+    bytes
+}
+
+/// A send that failed because the server is gone is an answer; one that failed by our fault stops the case.
+pub(super) fn send_failed(error: SendError) -> Result<Answer, Stop> {
+    match error {
+        SendError::Link(crate::conversation::LinkError::Write(_)) => Ok(Answer::closed(None)),
+        other => Err(Stop::Script(other.to_string())),
+    }
+}
+
+/// The newest event of a conversation, for evidence of what did not come.
+pub(super) fn last_event(events: &[Arc<Event>]) -> Option<u64> {
+    events.last().map(|event| event.seq)
+}

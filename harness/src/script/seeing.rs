@@ -1,0 +1,194 @@
+//! Whether an answer looks as a script says.
+
+use std::sync::Arc;
+
+use mcp_conform_cases::ast::{Class, Matcher, See, SeeId, SeeMessages};
+use serde_json::Value;
+
+use super::values::Values;
+use crate::conversation::{Answer, AnswerKind, IdRelation};
+
+/// An answer with what belongs to it, as `see` looks at it.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    pub answer: Answer,
+    /// The response message, or null.
+    pub message: Value,
+    /// Headers of the HTTP response by lower-case name; `None` over stdio.
+    pub headers: Option<Value>,
+    /// Messages seen for the request beside its response, with their events.
+    pub messages: Arc<Vec<(u64, Value)>>,
+}
+
+/// Why it does not look so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unlike {
+    /// In the response message; empty for the answer as a whole.
+    pub pointer: String,
+    pub message: String,
+    /// Another message than the response is at fault.
+    pub event: Option<u64>,
+}
+
+impl Unlike {
+    fn whole(message: String) -> Self {
+        Self { pointer: String::new(), message, event: None }
+    }
+}
+
+impl Sight {
+    pub fn check(&self, see: &See, values: &Values) -> Result<(), Unlike> {
+        if let Some(class) = see.class {
+            self.class(class)?;
+        }
+        if let Some(matcher) = &see.result {
+            let result = (self.answer.kind == AnswerKind::Result).then(|| self.message.get("result")).flatten();
+            let Some(result) = result else {
+                return Err(Unlike::whole(format!("a result was expected and {} came", self.answer.describe())));
+            };
+            self.matches(matcher, Some(result), "/result", values)?;
+        }
+        if let Some(error) = &see.error {
+            let Some(given) = self.message.get("error").filter(|_| self.answer.kind == AnswerKind::Error) else {
+                return Err(Unlike::whole(format!("an error was expected and {} came", self.answer.describe())));
+            };
+            let code = given.get("code").and_then(Value::as_i64);
+            if !error.code.is_empty() && !code.is_some_and(|code| error.code.contains(&code)) {
+                let wanted = list(&error.code);
+                let got = given.get("code").map_or_else(|| "none".to_owned(), Value::to_string);
+                let message = format!("error code {wanted} was expected and {got} came");
+                return Err(Unlike { pointer: "/error/code".to_owned(), message, event: None });
+            }
+            if let Some(matcher) = &error.data {
+                self.matches(matcher, given.get("data"), "/error/data", values)?;
+            }
+            if let Some(matcher) = &error.message {
+                self.matches(matcher, given.get("message"), "/error/message", values)?;
+            }
+        }
+        // Over stdio there is no status: what it says is carried by the code alone.
+        if let (false, Some(_)) = (see.status.is_empty(), &self.headers) {
+            let status = self.answer.status;
+            let met = status.is_some_and(|s| see.status.iter().any(|range| (range.from..=range.to).contains(&s)));
+            if !met {
+                let wanted: Vec<String> = see
+                    .status
+                    .iter()
+                    .map(|r| if r.from == r.to { r.from.to_string() } else { format!("{}-{}", r.from, r.to) })
+                    .collect();
+                let got = status.map_or_else(|| "none".to_owned(), |s| s.to_string());
+                return Err(Unlike::whole(format!(
+                    "HTTP status {} was expected and {got} came",
+                    wanted.join(" or ")
+                )));
+            }
+        }
+        if let Some(headers) = &self.headers {
+            for (name, matcher) in &see.headers {
+                let value = headers.get(name.to_ascii_lowercase());
+                self.matches(matcher, value, "", values)
+                    .map_err(|unlike| Unlike::whole(format!("header {name}: {}", unlike.message)))?;
+            }
+        }
+        if let Some(id) = see.id {
+            let met = match id {
+                SeeId::Absent => self.answer.id == IdRelation::Absent && self.answer.frame.is_some(),
+                SeeId::Null => self.answer.id == IdRelation::Null,
+                SeeId::Rounded => self.answer.id == IdRelation::Rounded,
+                SeeId::Same => self.answer.id == IdRelation::Same,
+            };
+            if !met {
+                let got = self.message.get("id").map_or_else(|| "none".to_owned(), Value::to_string);
+                let message = format!("the id of the answer is {got}");
+                return Err(Unlike { pointer: "/id".to_owned(), message, event: None });
+            }
+        }
+        for messages in &see.messages {
+            self.messages(messages, values)?;
+        }
+        if !see.any_of.is_empty() {
+            let mut first = None;
+            let mut met = false;
+            for branch in &see.any_of {
+                match self.check(branch, values) {
+                    Ok(()) => met = true,
+                    Err(unlike) => drop(first.get_or_insert(unlike)),
+                }
+            }
+            if let (false, Some(first)) = (met, first) {
+                return Err(first);
+            }
+        }
+        if let Some(not) = &see.not
+            && self.check(not, values).is_ok()
+        {
+            return Err(Unlike::whole(format!("{} came", self.answer.describe())));
+        }
+        Ok(())
+    }
+
+    fn class(&self, class: Class) -> Result<(), Unlike> {
+        let kind = self.answer.kind;
+        let (met, wanted) = match class {
+            Class::Accepted => (kind == AnswerKind::Result, "a result"),
+            Class::Anything => (true, "anything"),
+            Class::Answered => (!matches!(kind, AnswerKind::Silence | AnswerKind::Closed), "an answer"),
+            Class::Closed => (kind == AnswerKind::Closed, "the end of the connection"),
+            Class::Refused => (self.answer.refused(), "a refusal"),
+            Class::Silence => (kind == AnswerKind::Silence, "silence"),
+        };
+        if met {
+            return Ok(());
+        }
+        Err(Unlike::whole(format!("{wanted} was expected and {} came", self.answer.describe())))
+    }
+
+    fn messages(&self, see: &SeeMessages, values: &Values) -> Result<(), Unlike> {
+        let like = |matcher: &Matcher, value: &Value| check(matcher, Some(value), values).is_ok();
+        match see {
+            SeeMessages::Any(matcher) => {
+                if self.messages.iter().any(|(_, value)| like(matcher, value)) {
+                    return Ok(());
+                }
+                let seen = self.messages.len();
+                Err(Unlike::whole(format!("none of the {seen} messages that came with it is the expected one")))
+            }
+            SeeMessages::None(matcher) => match self.messages.iter().find(|(_, value)| like(matcher, value)) {
+                None => Ok(()),
+                Some((event, value)) => {
+                    let method = value.get("method").and_then(Value::as_str).unwrap_or("a response");
+                    Err(Unlike {
+                        pointer: String::new(),
+                        message: format!("{method} came, which must not"),
+                        event: Some(*event),
+                    })
+                }
+            },
+            SeeMessages::First(matcher) => match self.messages.first() {
+                None => Err(Unlike::whole("no message came before the answer".to_owned())),
+                Some((event, value)) => check(matcher, Some(value), values)
+                    .map_err(|(pointer, message)| Unlike { pointer, message, event: Some(*event) }),
+            },
+        }
+    }
+
+    fn matches(&self, matcher: &Matcher, value: Option<&Value>, at: &str, values: &Values) -> Result<(), Unlike> {
+        check(matcher, value, values).map_err(|(pointer, message)| Unlike {
+            pointer: format!("{at}{pointer}"),
+            message,
+            event: None,
+        })
+    }
+}
+
+/// A matcher over one value, with the case's variables: pointer and words of the first mismatch.
+pub fn check(matcher: &Matcher, value: Option<&Value>, values: &Values) -> Result<(), (String, String)> {
+    matcher
+        .check(value, &|variable| values.look_up(variable))
+        .map_err(|mismatch| (mismatch.pointer, mismatch.message))
+}
+
+fn list(codes: &[i64]) -> String {
+    let codes: Vec<String> = codes.iter().map(i64::to_string).collect();
+    codes.join(" or ")
+}

@@ -1,0 +1,69 @@
+//! Variables of a running case, and templates filled in with them.
+
+use std::collections::BTreeMap;
+
+use mcp_conform_cases::ast::{Template, Variable};
+use serde_json::Value;
+
+use crate::conversation::Draft;
+
+/// What `$name` stands for: tools and loop rounds, captures, and handles by their documents.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    values: BTreeMap<String, Value>,
+}
+
+/// A variable that stands for nothing here, such as a `requestState` that was not given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("${name}{pointer} is not there")]
+pub struct Unset {
+    pub name: String,
+    pub pointer: String,
+}
+
+impl Values {
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// Takes over what a parallel branch set.
+    pub fn merge(&mut self, other: Self) {
+        self.values.extend(other.values);
+    }
+
+    pub fn look_up(&self, variable: &Variable) -> Option<Value> {
+        self.values.get(&variable.name)?.pointer(&variable.pointer).cloned()
+    }
+
+    pub fn fill(&self, template: &Template) -> Result<Draft, Unset> {
+        Ok(match template {
+            Template::Literal(value) => Draft::Value(value.clone()),
+            Template::Raw(text) => Draft::Raw(text.clone()),
+            Template::Variable(variable) => Draft::Value(self.look_up(variable).ok_or_else(|| Unset {
+                name: variable.name.clone(),
+                pointer: variable.pointer.clone(),
+            })?),
+            Template::Array(items) => {
+                Draft::Array(items.iter().map(|item| self.fill(item)).collect::<Result<_, _>>()?)
+            }
+            Template::Object(members) => Draft::Object(
+                members
+                    .iter()
+                    .map(|(name, value)| Ok((name.clone(), self.fill(value)?)))
+                    .collect::<Result<_, Unset>>()?,
+            ),
+        })
+    }
+
+    pub fn value(&self, template: &Template) -> Result<Value, Unset> {
+        self.fill(template).map(|draft| draft.to_value())
+    }
+
+    /// A header value: strings as they are, everything else as JSON text.
+    pub fn header(&self, template: &Template) -> Result<Vec<u8>, Unset> {
+        Ok(match self.fill(template)? {
+            Draft::Value(Value::String(text)) => text.into_bytes(),
+            other => other.text().into_bytes(),
+        })
+    }
+}
