@@ -216,6 +216,18 @@ impl<'a> AnswerSearch<'a> {
         }
     }
 
+    /// What there is when the deadline passes: a bare HTTP request is answered by its status line, though its stream may
+    /// stay open for ever.
+    pub fn so_far(&self) -> Option<Answer> {
+        let status = self.status.filter(|_| self.ticket.id.is_absent())?;
+        let kind = if status >= 400 { AnswerKind::Refusal } else { AnswerKind::Plain };
+        let mut answer = Answer::bare(kind, None);
+        answer.status = Some(status);
+        answer.headers = self.headers.clone();
+        answer.text = self.text.clone();
+        Some(answer)
+    }
+
     fn mine(&self, exchange: Exchange) -> bool {
         self.exchanges.contains(&exchange)
     }

@@ -96,7 +96,7 @@ fn sound_answer(method: &str, params: &Value) -> Option<Value> {
             }
             let content = params
                 .get("requestedSchema")
-                .and_then(mcp_conform_schemas::minimal)
+                .and_then(mcp_conform_schemas::generate::minimal)
                 .filter(Value::is_object)
                 .unwrap_or_else(|| json!({}));
             json!({"action": "accept", "content": content})

@@ -275,14 +275,36 @@ impl Conversation {
         Ok(Ticket { conversation: self.number(), event, exchange, id: Id::Absent, method, token: None })
     }
 
+    /// The answer if it comes within a time; `None` leaves the request in flight, to be awaited later.
+    pub async fn answer_within(&self, ticket: &Ticket, time: Duration) -> Option<Answer> {
+        let found = self.find(ticket, Instant::now() + time).await?;
+        self.state().in_flight.remove(&ticket.event);
+        Some(found)
+    }
+
     /// The answer to a request, silence included. A legacy stream that ended early after an event id is resumed by GET.
     pub async fn answer(&self, ticket: &Ticket, within: Option<Duration>) -> Answer {
         let time = within.unwrap_or(self.shared.bench.deadlines.answer);
         let started = Instant::now();
-        let deadline = started + time;
+        let found = self.find(ticket, started + time).await;
+        self.state().in_flight.remove(&ticket.event);
+        found.unwrap_or_else(|| {
+            let after = started.elapsed();
+            self.shared.bench.count_wait(after);
+            self.retire("an answer did not come");
+            let event = self.recorder().push(Body::DeadlinePassed(DeadlinePassed {
+                what: format!("answer to {}", ticket.method),
+                request: Some(ticket.id.to_string()),
+                after,
+            }));
+            Answer::silence(Some(event))
+        })
+    }
+
+    async fn find(&self, ticket: &Ticket, deadline: Instant) -> Option<Answer> {
         let mut search = AnswerSearch::new(ticket);
         let mut from = usize::try_from(ticket.event).unwrap_or(usize::MAX).saturating_add(1);
-        let answer = loop {
+        loop {
             {
                 let state = self.state();
                 search.alone = !state.raw && state.in_flight.iter().all(|event| *event == ticket.event);
@@ -297,26 +319,14 @@ impl Conversation {
                 .await;
             from = next;
             match found {
-                Ok(Found::Answer(answer)) => break answer,
+                Ok(Found::Answer(answer)) => return Some(answer),
                 Ok(Found::Interrupted) => match self.resume(&search, deadline).await {
                     Some(exchange) => search.resume(exchange),
-                    None => break Answer::closed(Some(next as u64)),
+                    None => return Some(Answer::closed(Some(next as u64))),
                 },
-                Err(TimedOut) => {
-                    let after = started.elapsed();
-                    self.shared.bench.count_wait(after);
-                    self.retire("an answer did not come");
-                    let event = self.recorder().push(Body::DeadlinePassed(DeadlinePassed {
-                        what: format!("answer to {}", ticket.method),
-                        request: Some(ticket.id.to_string()),
-                        after,
-                    }));
-                    break Answer::silence(Some(event));
-                }
+                Err(TimedOut) => return search.so_far(),
             }
-        };
-        self.state().in_flight.remove(&ticket.event);
-        answer
+        }
     }
 
     /// The first message of the server after `from` that `matches` takes.

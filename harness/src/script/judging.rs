@@ -42,7 +42,7 @@ impl Scene {
         let events = talk.events();
         let messages = ticket.map(|ticket| related(ticket, &events)).unwrap_or_default();
         // The response itself stands on the same stream; what is asked for are the others.
-        let response = answer.event;
+        let response = answer.event.filter(|_| ticket.is_some_and(|ticket| !ticket.id.is_absent()));
         let messages = messages.into_iter().filter(|(event, _)| Some(*event) != response).collect();
         let headers = (talk.transport() == Transport::Http).then(|| header_document(&answer.headers));
         let message = answer.message().unwrap_or_default();

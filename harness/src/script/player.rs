@@ -293,7 +293,7 @@ impl Player<'_> {
             }
             LoopSource::NearMiss(schema) => {
                 let schema = round.values.value(schema)?;
-                mcp_conform_schemas::near_miss(&schema)
+                mcp_conform_schemas::generate::near_miss(&schema)
                     .into_iter()
                     .filter(|miss| !miss.coercible)
                     .map(|miss| {
@@ -304,14 +304,14 @@ impl Player<'_> {
             }
             LoopSource::Boundary(schema) => {
                 let schema = round.values.value(schema)?;
-                let values = mcp_conform_schemas::boundary(&schema);
+                let values = mcp_conform_schemas::generate::boundary(&schema);
                 values.into_iter().map(|value| (value.to_string(), json!({"value": value}))).collect()
             }
             LoopSource::Valid(schema) => {
                 let schema = round.values.value(schema)?;
                 let bytes = seeded(self.stage.seed);
                 let mut unstructured = arbitrary::Unstructured::new(&bytes);
-                let value = mcp_conform_schemas::valid(&schema, &mut unstructured);
+                let value = mcp_conform_schemas::generate::valid(&schema, &mut unstructured);
                 value.into_iter().map(|value| (value.to_string(), json!({"value": value}))).collect()
             }
         })

@@ -1,0 +1,80 @@
+//! What a run is asked to do, checked once: nothing behind here holds a bad value.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use globset::GlobSet;
+use mcp_conform_cases::ast::Case;
+use mcp_conform_schemas::Revision;
+use serde_json::Value;
+
+use crate::{
+    conversation::{Deadlines, StdioTarget},
+    process::CommandSpec,
+    trace::Secrets,
+    transport::Endpoint,
+};
+
+/// A run, ready to start.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    pub stdio: Option<StdioTarget>,
+    pub http: Option<HttpTarget>,
+    /// The judged revisions that were asked for.
+    pub revisions: Vec<Revision>,
+    /// They were named by the user, so that one which is not supported is a finding.
+    pub revisions_named: bool,
+    pub cases: Vec<Arc<Case>>,
+    /// Globs over case and rule ids; empty: all.
+    pub case_filter: GlobSet,
+    /// Catalogue areas; empty: all.
+    pub areas: Vec<String>,
+    pub jobs: usize,
+    pub deadlines: Deadlines,
+    pub max_time: Option<Duration>,
+    pub tools: ToolChoice,
+    pub tool_args: BTreeMap<String, Value>,
+    pub seed: u64,
+    pub fail_fast: bool,
+    pub trace_dir: Option<PathBuf>,
+    pub secrets: Arc<Secrets>,
+    /// A credential was given.
+    pub token: bool,
+    /// `--server '…'` or the like, quoted for a shell, for repro lines.
+    pub repro_target: String,
+    /// What to show as the target's name.
+    pub name: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct HttpTarget {
+    pub endpoint: Endpoint,
+    /// Started before and ended after the run.
+    pub serve: Option<CommandSpec>,
+}
+
+/// Which tools may be called.
+#[derive(Clone, Debug, Default)]
+pub enum ToolChoice {
+    All,
+    Matching(GlobSet),
+    None,
+    /// Those that say `readOnlyHint: true`.
+    #[default]
+    ReadOnly,
+}
+
+impl ToolChoice {
+    pub fn allows(&self, tool: &Value) -> bool {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Matching(globs) => globs.is_match(name) || read_only(tool),
+            Self::ReadOnly => read_only(tool),
+        }
+    }
+}
+
+fn read_only(tool: &Value) -> bool {
+    tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
+}

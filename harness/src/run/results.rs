@@ -1,0 +1,274 @@
+//! From verdicts of cases and observations of rules to the results of a report.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use mcp_conform_cases::{Catalogue, Grade, Row};
+use mcp_conform_reports::model::{CheckResult, Evidence, RequirementInfo, Verdict};
+use mcp_conform_schemas::Revision;
+
+use crate::{
+    rules::{self, Observation, Outcome, Violation},
+    script::{CaseVerdict, Sources, Word, evidence},
+    trace::{Event, Transport},
+};
+
+/// Where a verdict was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub revision: Revision,
+    /// The version that ruled: an older legacy one switches off what came later.
+    pub version: Revision,
+    pub transport: Transport,
+}
+
+/// Distinct violations of one requirement that become results of their own; more are counted in the last.
+const MOST_VIOLATIONS: usize = 10;
+
+/// The verdict that the catalogue makes of a breach.
+fn graded(row: &Row) -> Verdict {
+    match row.grade {
+        Grade::Fail => Verdict::Fail,
+        Grade::Warn => Verdict::Warn,
+        Grade::Advice | Grade::None | Grade::Tolerance => Verdict::Advice,
+    }
+}
+
+/// One result out of a case's verdict.
+pub fn of_case(check: &str, place: Place, verdict: CaseVerdict, verify_with: Option<String>) -> CheckResult {
+    let row = Catalogue::get().row(&verdict.requirement, place.revision);
+    let in_force = row.is_none_or(|row| row.since <= place.version);
+    let (outcome, message) = match verdict.word {
+        _ if !in_force => {
+            let since = row.map_or(place.revision, |row| row.since);
+            (Verdict::NotApplicable, format!("in force since {since}, and {} was negotiated", place.version))
+        }
+        // A user's own requirement has no row: what breaks it fails.
+        Word::Broken => (row.map_or(Verdict::Fail, graded), verdict.message),
+        Word::Contested => (Verdict::Contested, verdict.message),
+        Word::Harness => (Verdict::HarnessError, verdict.message),
+        Word::NotVerified => (Verdict::NotVerified, verdict.message),
+        Word::Pass => (Verdict::Pass, verdict.message),
+    };
+    result(check, &verdict.requirement, place, row, outcome, message, verdict.subject, verdict.evidence, verify_with)
+}
+
+/// A requirement that the target's design, the transport or the flags rule out, or that could not be provoked.
+pub fn left_out(
+    check: &str,
+    requirement: &str,
+    place: Place,
+    verdict: Verdict,
+    reason: String,
+    verify_with: Option<String>,
+) -> CheckResult {
+    let row = Catalogue::get().row(requirement, place.revision);
+    result(check, requirement, place, row, verdict, reason, String::new(), Evidence::default(), verify_with)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the members of one result, named at each call by their types")]
+fn result(
+    check: &str,
+    requirement: &str,
+    place: Place,
+    row: Option<&Row>,
+    verdict: Verdict,
+    message: String,
+    subject: String,
+    evidence: Evidence,
+    verify_with: Option<String>,
+) -> CheckResult {
+    let told = matches!(verdict, Verdict::Fail | Verdict::Warn | Verdict::Advice);
+    CheckResult {
+        check: check.to_owned(),
+        requirement: requirement.to_owned(),
+        revision: place.revision.to_string(),
+        transport: place.transport.as_str().to_owned(),
+        verdict,
+        level: row.map_or("MUST", |row| row.level.as_str()).to_owned(),
+        subject,
+        message,
+        evidence,
+        occasions: 1,
+        fix: told.then(|| row.and_then(Row::remedy).map(str::to_owned)).flatten(),
+        verify_with,
+    }
+}
+
+/// Observations of the rules over all conversations of one place.
+#[derive(Debug, Default)]
+pub struct RuleTally {
+    /// By rule and requirement.
+    seen: BTreeMap<(&'static str, &'static str), Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    occasions: u64,
+    broken: Vec<(String, Verdictlike, Evidence, u64)>,
+    more: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Verdictlike {
+    Broken,
+    Contested(&'static str),
+}
+
+impl RuleTally {
+    /// Adds what the rules saw in one conversation. Returns whether something of failure grade was broken.
+    pub fn add(
+        &mut self,
+        observations: Vec<Observation>,
+        events: &[Arc<Event>],
+        trace_file: Option<&str>,
+        repro: &dyn Fn(Option<&str>) -> String,
+    ) -> bool {
+        let mut failed = false;
+        for observation in observations {
+            let seen = self.seen.entry((observation.rule, observation.requirement)).or_default();
+            seen.occasions += observation.occasions;
+            let row = Catalogue::get().row(observation.requirement, observation.revision);
+            for violation in observation.violations {
+                failed |= matches!(violation.outcome, Outcome::Broken) && row.is_some_and(|r| r.grade == Grade::Fail);
+                seen.add(violation, events, trace_file, repro);
+            }
+        }
+        failed
+    }
+
+    /// One pass, or one result a distinct violation, for each requirement of the rules; not verified without an occasion.
+    pub fn results(self, place: Place, wanted: &dyn Fn(&str, &Row) -> bool) -> Vec<CheckResult> {
+        let mut out = Vec::new();
+        for info in rules::rules() {
+            let names: BTreeSet<&'static str> = info
+                .requirements
+                .iter()
+                .filter(|(_, revision)| *revision == place.revision)
+                .map(|(id, _)| *id)
+                .collect();
+            for requirement in names {
+                let Some(row) = Catalogue::get().row(requirement, place.revision) else { continue };
+                if !wanted(info.name, row) || !row.applies_to(cases_transport(place.transport)) {
+                    continue;
+                }
+                let seen = self.seen.get(&(info.name, requirement));
+                out.extend(rule_results(info.name, requirement, place, row, seen));
+            }
+        }
+        out
+    }
+}
+
+impl Seen {
+    fn add(
+        &mut self,
+        violation: Violation,
+        events: &[Arc<Event>],
+        trace_file: Option<&str>,
+        repro: &dyn Fn(Option<&str>) -> String,
+    ) {
+        let kind = match violation.outcome {
+            Outcome::Broken => Verdictlike::Broken,
+            Outcome::Contested(item) => Verdictlike::Contested(item),
+        };
+        if let Some(known) = self.broken.iter_mut().find(|(m, k, ..)| *m == violation.message && *k == kind) {
+            known.3 += 1;
+            return;
+        }
+        if self.broken.len() >= MOST_VIOLATIONS {
+            self.more += 1;
+            return;
+        }
+        let sources = Sources {
+            sent: violation.related,
+            received: Some(violation.event),
+            control: None,
+            pointer: violation.pointer,
+            span: violation.span,
+        };
+        let case = violation.step.as_ref().map(|step| step.case.as_str()).filter(|case| !case.is_empty());
+        let mut evidence = evidence(events, &sources, Some(repro(case)));
+        evidence.trace = trace_file.map(|file| mcp_conform_reports::model::TraceRef {
+            file: file.to_owned(),
+            event: violation.event,
+        });
+        self.broken.push((violation.message, kind, evidence, 1));
+    }
+}
+
+fn rule_results(
+    rule: &str,
+    requirement: &str,
+    place: Place,
+    row: &Row,
+    seen: Option<&Seen>,
+) -> Vec<CheckResult> {
+    let make = |verdict, message, evidence, occasions| {
+        let mut result =
+            result(rule, requirement, place, Some(row), verdict, message, String::new(), evidence, None);
+        result.occasions = occasions;
+        result
+    };
+    if row.since > place.version {
+        let message = format!("in force since {}, and {} was negotiated", row.since, place.version);
+        return vec![make(Verdict::NotApplicable, message, Evidence::default(), 0)];
+    }
+    let Some(seen) = seen.filter(|seen| seen.occasions > 0 || !seen.broken.is_empty()) else {
+        let message = "nothing came that it could have been seen on".to_owned();
+        return vec![make(Verdict::NotVerified, message, Evidence::default(), 0)];
+    };
+    if seen.broken.is_empty() {
+        let message = format!("seen {} times, never broken", seen.occasions);
+        return vec![make(Verdict::Pass, message, Evidence::default(), seen.occasions)];
+    }
+    let mut out = Vec::new();
+    for (index, (message, kind, evidence, count)) in seen.broken.iter().enumerate() {
+        let more = if index + 1 == seen.broken.len() { seen.more } else { 0 };
+        let mut message = message.clone();
+        if *count > 1 {
+            message.push_str(&format!(" ({count} times)"));
+        }
+        if more > 0 {
+            message.push_str(&format!(" (and {more} more of other kinds)"));
+        }
+        let verdict = match kind {
+            Verdictlike::Broken => graded(row),
+            Verdictlike::Contested(item) => {
+                message.push_str(&format!(" (contested: {item})"));
+                Verdict::Contested
+            }
+        };
+        out.push(make(verdict, message, evidence.clone(), seen.occasions));
+    }
+    out
+}
+
+/// The requirements that occur in results, once each.
+pub fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
+    let keys: BTreeSet<(&str, &str)> =
+        results.iter().map(|r| (r.revision.as_str(), r.requirement.as_str())).collect();
+    keys.into_iter()
+        .filter_map(|(revision, id)| {
+            let row = Catalogue::get().row(id, revision.parse().ok()?)?;
+            Some(RequirementInfo {
+                id: id.to_owned(),
+                revision: revision.to_owned(),
+                level: row.level.to_string(),
+                grade: row.grade.to_string(),
+                area: row.area.to_owned(),
+                text: row.requirement.to_owned(),
+                link: row.link(),
+            })
+        })
+        .collect()
+}
+
+pub fn cases_transport(transport: Transport) -> mcp_conform_cases::ast::Transport {
+    match transport {
+        Transport::Http => mcp_conform_cases::ast::Transport::Http,
+        Transport::Stdio => mcp_conform_cases::ast::Transport::Stdio,
+    }
+}

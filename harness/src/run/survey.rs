@@ -1,0 +1,284 @@
+//! Learns what a server offers in one era by using it as a client would.
+//!
+//! Everything here is sound traffic: lists, reads, prompts, completions, and one call of each tool that may be called. It
+//! gives the cases their tools and arguments, and the rules their occasions.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use mcp_conform_cases::ast::InputKind;
+use mcp_conform_schemas::{Era, generate};
+use serde_json::{Map, Value, json};
+
+use super::{
+    options::RunOptions,
+    surface::{CallState, Surface, ToolFacts},
+};
+use crate::{
+    conversation::{Answer, AnswerKind, Call, Conversation, Ticket, related},
+    trace::{Body, Direction, Transport},
+    wire::Message,
+};
+
+/// Pages of a list that are followed; more are a matter of the pagination check.
+const MOST_PAGES: usize = 20;
+/// Entries of a kind that are read or called beyond the lists: enough to see how, without doing the server's whole work.
+const MOST_READS: usize = 5;
+/// Rounds of one multi round-trip request.
+const MOST_ROUNDS: usize = 5;
+/// How long one call holds up the next; the slow ones finish side by side.
+const STAGGER: Duration = Duration::from_millis(1500);
+
+/// Uses the server over an open conversation that declared everything.
+pub async fn survey(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
+    talk.mark("", "survey", "");
+    let mut surface = Surface { version: talk.negotiated(), session: talk.session().is_some(), ..Surface::default() };
+    match discovered {
+        Some(result) => {
+            surface.capabilities = result.get("capabilities").cloned().unwrap_or_default();
+            let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo").or_else(|| result.get("serverInfo"));
+            surface.server = info.and_then(server_name);
+        }
+        None => {
+            surface.capabilities = talk.server_capabilities();
+            surface.server = initialize_result(talk).as_ref().and_then(|r| server_name(r.get("serverInfo")?));
+        }
+    }
+    if talk.era() == Era::Legacy {
+        ask(talk, "ping", None).await;
+    }
+    if surface.has_capability("tools") {
+        let tools = list(talk, &mut surface, "tools/list", "tools").await;
+        surface.tools = tools.into_iter().map(|tool| facts(tool, options)).collect();
+    }
+    if surface.has_capability("resources") {
+        surface.resources = list(talk, &mut surface, "resources/list", "resources").await;
+        surface.templates = list(talk, &mut surface, "resources/templates/list", "resourceTemplates").await;
+    }
+    if surface.has_capability("prompts") {
+        surface.prompts = list(talk, &mut surface, "prompts/list", "prompts").await;
+    }
+    call_tools(talk, &mut surface).await;
+    for resource in surface.resources.iter().take(MOST_READS) {
+        if let Some(uri) = resource.get("uri") {
+            ask(talk, "resources/read", Some(json!({ "uri": uri }))).await;
+        }
+    }
+    for prompt in surface.prompts.iter().take(MOST_READS) {
+        if let Some(name) = prompt.get("name") {
+            let params = json!({"name": name, "arguments": prompt_arguments(prompt)});
+            ask(talk, "prompts/get", Some(params)).await;
+        }
+    }
+    if surface.has_capability("completions") {
+        complete(talk, &surface).await;
+    }
+    surface.resumable = resumable(talk);
+    surface
+}
+
+/// The result of `initialize`, as it stands in the trace.
+pub fn initialize_result(talk: &Conversation) -> Option<Value> {
+    talk.events().iter().find_map(|event| {
+        let view = event.message().filter(|view| view.direction == Direction::In)?;
+        let json = view.frame.json.as_ref()?.to_value();
+        json.get("result").filter(|result| result.get("protocolVersion").is_some()).cloned()
+    })
+}
+
+pub fn server_name(info: &Value) -> Option<String> {
+    let name = info.get("name")?.as_str()?;
+    let version = info.get("version").and_then(Value::as_str).unwrap_or_default();
+    Some(format!("{name} {version}").trim().to_owned())
+}
+
+fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
+    let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let schema = tool.get("inputSchema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+    let given = options.tool_args.get(&name).cloned();
+    let arguments = given.or_else(|| generate::minimal(&schema)).filter(Value::is_object);
+    let call = if !options.tools.allows(&tool) {
+        CallState::NotAllowed
+    } else if arguments.is_none() {
+        CallState::NoArguments("no arguments could be made from its inputSchema".to_owned())
+    } else {
+        CallState::Refused("it was not called".to_owned())
+    };
+    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false }
+}
+
+async fn ask(talk: &Conversation, method: &str, params: Option<Value>) -> Option<Answer> {
+    let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
+    talk.request(call, None).await.ok().map(|(_, answer)| answer)
+}
+
+async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: &str) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    let mut cursor: Option<Value> = None;
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for _ in 0..MOST_PAGES {
+        let params = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }));
+        let Some(answer) = ask(talk, method, params).await else { break };
+        let Some(result) = answer.result() else {
+            surface.gaps.push(format!("{method} was answered with {}", answer.describe()));
+            break;
+        };
+        let items = result.get(member).and_then(Value::as_array).cloned().unwrap_or_default();
+        out.extend(items);
+        match result.get("nextCursor") {
+            Some(next @ Value::String(text)) if seen.insert(text.clone()) => cursor = Some(next.clone()),
+            _ => break,
+        }
+    }
+    out
+}
+
+/// A call on its way, and where its events begin.
+struct Pending {
+    index: usize,
+    ticket: Ticket,
+}
+
+/// Calls each tool that may be called once, with everything declared and a progress token.
+async fn call_tools(talk: &Conversation, surface: &mut Surface) {
+    let mut late: Vec<Pending> = Vec::new();
+    for index in 0..surface.tools.len() {
+        let Some(facts) = surface.tools.get(index) else { continue };
+        if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
+            continue;
+        }
+        let params = json!({"name": facts.name(), "arguments": facts.arguments});
+        let call = Call {
+            method: "tools/call".to_owned(),
+            params: Some(params.into()),
+            token: Some(talk.bench().next_id().to_string()),
+            ..Call::default()
+        };
+        let Ok(ticket) = talk.send(call.clone()).await else { continue };
+        let from = ticket.event;
+        let answer = talk.answer_within(&ticket, STAGGER).await;
+        note_requests(talk, surface, index, from);
+        match answer {
+            Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
+            None => late.push(Pending { index, ticket }),
+        }
+    }
+    for Pending { index, ticket } in late {
+        let answer = talk.answer(&ticket, None).await;
+        let call = Call { method: "tools/call".to_owned(), ..Call::default() };
+        learn(talk, surface, index, &ticket, answer, call).await;
+    }
+}
+
+/// Requests that the server sent while a tool ran (legacy era).
+fn note_requests(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
+    let Some(facts) = surface.tools.get_mut(index) else { return };
+    for event in talk.recorder().events(usize::try_from(from).unwrap_or(usize::MAX)) {
+        let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { continue };
+        if let Message::Request { method, .. } = &view.frame.message
+            && let Some(kind) = input_kind(method)
+        {
+            facts.asks.insert(kind);
+        }
+    }
+}
+
+async fn learn(
+    talk: &Conversation,
+    surface: &mut Surface,
+    index: usize,
+    ticket: &Ticket,
+    mut answer: Answer,
+    mut call: Call,
+) {
+    let Some(facts) = surface.tools.get_mut(index) else { return };
+    facts.progress |= related(ticket, &talk.events())
+        .iter()
+        .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"));
+    for _ in 0..MOST_ROUNDS {
+        let Some(result) = answer.result() else { break };
+        if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
+            break;
+        }
+        facts.call = CallState::Accepted;
+        facts.state |= result.get("requestState").is_some();
+        let requests = result.get("inputRequests").cloned().unwrap_or_default();
+        for request in requests.as_object().into_iter().flat_map(Map::values) {
+            let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
+            facts.asks.extend(input_kind(method));
+        }
+        let Some(mut params) = call.params.take() else { break };
+        params.insert("inputResponses", talk.opening().policy.responses(&requests).into());
+        if let Some(state) = result.get("requestState") {
+            params.insert("requestState", state.clone().into());
+        }
+        call = Call { method: "tools/call".to_owned(), params: Some(params), ..Call::default() };
+        match talk.request(call.clone(), None).await {
+            Ok((_, next)) => answer = next,
+            Err(_) => break,
+        }
+    }
+    let asked = !facts.asks.is_empty();
+    facts.call = match &answer.result() {
+        Some(result) if result.get("isError") != Some(&Value::Bool(true)) => CallState::Accepted,
+        // It asked and then did not like what we made up: it can be asked again all the same.
+        _ if asked => CallState::Accepted,
+        Some(result) => {
+            let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
+            CallState::Refused(format!("it answered with isError: {}", first_line(text)))
+        }
+        None => CallState::Refused(format!("it was answered with {}", answer.describe())),
+    };
+}
+
+fn input_kind(method: &str) -> Option<InputKind> {
+    match method {
+        "elicitation/create" => Some(InputKind::Elicitation),
+        "roots/list" => Some(InputKind::Roots),
+        "sampling/createMessage" => Some(InputKind::Sampling),
+        _ => None,
+    }
+}
+
+fn prompt_arguments(prompt: &Value) -> Value {
+    let mut out = Map::new();
+    for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(name) = argument.get("name").and_then(Value::as_str) {
+            out.insert(name.to_owned(), "example".into());
+        }
+    }
+    Value::Object(out)
+}
+
+async fn complete(talk: &Conversation, surface: &Surface) {
+    let prompt = surface.prompts.iter().find_map(|prompt| {
+        let argument = prompt.pointer("/arguments/0/name")?;
+        Some(json!({"ref": {"type": "ref/prompt", "name": prompt.get("name")?},
+                    "argument": {"name": argument, "value": ""}}))
+    });
+    let template = surface.templates.iter().find_map(|template| {
+        let uri = template.get("uriTemplate")?.as_str()?;
+        let name = uri.split_once('{')?.1.split_once('}')?.0.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']);
+        let name = name.split([',', ':', '*']).next()?;
+        Some(json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": ""}}))
+    });
+    for params in [prompt, template].into_iter().flatten() {
+        ask(talk, "completion/complete", Some(params)).await;
+    }
+}
+
+/// An event id was seen on a stream of a POST: whether a GET resumes it is for the cases to find out.
+fn resumable(talk: &Conversation) -> bool {
+    talk.transport() == Transport::Http
+        && talk.events().iter().any(|event| matches!(&event.body, Body::Sse(sse) if sse.id.is_some()))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(120).collect()
+}
+
+/// Whether an answer is a result of the modern era's discovery.
+pub fn discover_result(answer: &Answer) -> Option<Value> {
+    let result = answer.result()?;
+    (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some_and(Value::is_array))
+        .then_some(result)
+}
