@@ -249,7 +249,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeVerdict {
     Contested,
-    /// Broken: fail, warn or advice as the catalogue grades the requirement.
+    /// Broken: fail, warn or advice, as the catalogue grades the requirement.
     Fail,
     NotVerified,
     Pass,
@@ -270,6 +270,8 @@ pub struct See {
     pub messages: Vec<SeeMessages>,
     pub any_of: Vec<See>,
     pub not: Option<Box<See>>,
+    /// Holds over this transport only: for an outcome that the other transport cannot have.
+    pub over: Option<Transport>,
     pub span: Span,
 }
 

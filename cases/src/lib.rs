@@ -1,3 +1,27 @@
 //! The requirement catalogue and the case language.
+//!
+//! [`Catalogue`] is what the protocol demands of a server, row by row; [`ast`] is what a parsed script holds, [`parse()`]
+//! makes it from YAML, [`Matcher::check`](ast::Matcher::check) and [`Template::render`](ast::Template::render) evaluate its
+//! values. Talking to a server, and walking the steps, is left to `mcp-conform`.
 
 pub mod ast;
+mod catalogue;
+mod diagnostic;
+//mod explain;
+pub mod fuzzing;
+mod load;
+mod matching;
+mod nearest;
+mod parse;
+//mod schema;
+mod template;
+
+pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Row, Reach};
+pub use diagnostic::{Diagnostic, Note, Severity};
+//pub use explain::{CaseText, Explanation, RequirementText, explain_case, explain_requirement};
+pub use load::{LoadError, embedded, load_dir, parse_all, suite};
+pub use matching::Mismatch;
+pub use nearest::nearest;
+pub use parse::parse;
+//pub use schema::language_schema;
+pub use template::RenderError;

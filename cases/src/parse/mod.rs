@@ -1,0 +1,19 @@
+//! Scripts from YAML to [`Case`](crate::ast::Case).
+//!
+//! [`parse()`] is the way in. The YAML becomes a tree of nodes with spans ([`node`]); [`shape`] lists which keys each kind of
+//! mapping has; [`case`], [`steps`], [`judging`], [`matcher`] and [`value`] lower the tree by hand, so that every message is
+//! ours; [`scope`] checks names in the order of the steps. All faults of a file are reported, not just the first.
+
+mod case;
+mod fields;
+mod judging;
+mod lower;
+mod matcher;
+mod node;
+mod scope;
+pub(crate) mod shape;
+mod steps;
+mod value;
+
+pub(crate) use node::MAX_BYTES;
+pub use case::parse;

@@ -1,0 +1,126 @@
+//! Templates to JSON.
+//!
+//! [`Template::render`] gives the text that goes out, with raw literals as they stand; [`Template::to_value`] gives a value
+//! to compare with or to look at.
+
+use serde_json::{Map, Value};
+
+use crate::ast::{Template, Variable};
+
+/// Why a template gives nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The variable has no value, or no member under its pointer.
+    #[error("${}{} has no value", .0.name, .0.pointer)]
+    Unbound(Variable),
+    /// A raw literal that only exists as text.
+    #[error("{0} is no value that a parser keeps")]
+    Raw(String),
+}
+
+impl Template {
+    /// JSON text. A raw literal goes in byte by byte, so that what no parser keeps can be sent.
+    pub fn render(&self, vars: &dyn Fn(&Variable) -> Option<Value>) -> Result<String, RenderError> {
+        let mut text = String::new();
+        self.write(vars, &mut text)?;
+        Ok(text)
+    }
+
+    /// The value. A raw literal has one if a parser keeps it.
+    pub fn to_value(&self, vars: &dyn Fn(&Variable) -> Option<Value>) -> Result<Value, RenderError> {
+        Ok(match self {
+            Self::Literal(value) => value.clone(),
+            Self::Raw(text) => serde_json::from_str(text).map_err(|_| RenderError::Raw(text.clone()))?,
+            Self::Variable(variable) => vars(variable).ok_or_else(|| RenderError::Unbound(variable.clone()))?,
+            Self::Array(items) => {
+                Value::Array(items.iter().map(|item| item.to_value(vars)).collect::<Result<_, _>>()?)
+            }
+            Self::Object(members) => Value::Object(
+                members
+                    .iter()
+                    .map(|(name, member)| Ok((name.clone(), member.to_value(vars)?)))
+                    .collect::<Result<Map<_, _>, RenderError>>()?,
+            ),
+        })
+    }
+
+    /// The variables that it draws on.
+    pub fn variables(&self) -> Vec<&Variable> {
+        match self {
+            Self::Literal(_) | Self::Raw(_) => Vec::new(),
+            Self::Variable(variable) => vec![variable],
+            Self::Array(items) => items.iter().flat_map(Self::variables).collect(),
+            Self::Object(members) => members.iter().flat_map(|(_, member)| member.variables()).collect(),
+        }
+    }
+
+    fn write(&self, vars: &dyn Fn(&Variable) -> Option<Value>, out: &mut String) -> Result<(), RenderError> {
+        match self {
+            Self::Literal(value) => out.push_str(&value.to_string()),
+            Self::Raw(text) => out.push_str(text),
+            Self::Variable(variable) => {
+                let value = vars(variable).ok_or_else(|| RenderError::Unbound(variable.clone()))?;
+                out.push_str(&value.to_string());
+            }
+            Self::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    item.write(vars, out)?;
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (at, (name, member)) in members.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    out.push_str(&Value::String(name.clone()).to_string());
+                    out.push(':');
+                    member.write(vars, out)?;
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ast::Span;
+
+    fn variable(name: &str, pointer: &str) -> Variable {
+        Variable { name: name.to_owned(), pointer: pointer.to_owned(), span: Span::default() }
+    }
+
+    fn template() -> Template {
+        Template::Object(vec![
+            ("id".to_owned(), Template::Raw("9007199254740993.0e0".to_owned())),
+            ("list".to_owned(), Template::Array(vec![Template::Literal(json!("a\"b")), Template::Variable(variable("x", "/y"))])),
+        ])
+    }
+
+    #[test]
+    fn raw_literals_go_out_as_they_stand() {
+        let vars = |_: &Variable| Some(json!([1]));
+        assert_eq!(template().render(&vars).as_deref(), Ok(r#"{"id":9007199254740993.0e0,"list":["a\"b",[1]]}"#));
+    }
+
+    #[test]
+    fn a_variable_without_a_value_is_named() {
+        assert_eq!(template().render(&|_| None), Err(RenderError::Unbound(variable("x", "/y"))));
+        assert_eq!(RenderError::Unbound(variable("x", "/y")).to_string(), "$x/y has no value");
+    }
+
+    #[test]
+    fn a_literal_that_no_parser_keeps_is_no_value() {
+        assert!(matches!(Template::Raw("1e400".to_owned()).to_value(&|_| None), Err(RenderError::Raw(_))));
+    }
+}
