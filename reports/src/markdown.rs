@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use crate::merge::{self, Finding};
 use crate::model::{Report, Summary, TargetStatus, Verdict};
 use crate::render::{Options, Renderer};
+use crate::target;
 use crate::text;
 
 pub struct Markdown;
@@ -56,16 +57,14 @@ fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let name = target.server.as_ref().unwrap_or(&target.name);
     writeln!(out, "## MCP conformance of {}\n", escaped(name, 80))?;
     if target.status != TargetStatus::Ok {
-        writeln!(
-            out,
-            "**The server could not be judged.** {}\n",
-            escaped(target.message.as_deref().unwrap_or_default(), 600)
-        )?;
+        let (what, way_out) = target::explain(target.status);
+        let message = escaped(target.message.as_deref().unwrap_or(way_out), 600);
+        writeln!(out, "**The server could not be judged: {what}.** {message}\n")?;
         if !target.evidence.is_empty() {
             // Quoted line by line: a code block could be closed by what stands in it.
             let skipped = target.evidence.len().saturating_sub(20);
             for line in target.evidence.iter().skip(skipped) {
-                writeln!(out, "> {}<br>", escaped(line, MESSAGE))?;
+                writeln!(out, "> {}<br>", escaped(line.trim_start(), MESSAGE))?;
             }
             writeln!(out)?;
         }
