@@ -1,3 +1,16 @@
-//! The result model and one renderer a format.
+//! The result model of a run and one renderer a format.
+//!
+//! [`model::Report`] is what a run leaves behind; [`exit::decide`] turns it into an exit code; a [`render::Renderer`]
+//! turns it into text. [`render::ReportSpec`] is the parsed form of `--report FORMAT[:PATH]`. A new format is one file
+//! with a type that implements [`render::Renderer`] and one row in [`render::FORMATS`].
 
+pub mod exit;
+pub mod json;
+pub mod markdown;
+pub mod merge;
 pub mod model;
+pub mod order;
+pub mod render;
+pub mod target;
+pub mod terminal;
+pub mod text;

@@ -31,6 +31,13 @@ pub struct Report {
     pub interrupted: Option<String>,
 }
 
+impl Report {
+    /// The text and link of a requirement that occurs in the results.
+    pub fn requirement(&self, id: &str, revision: &str) -> Option<&RequirementInfo> {
+        self.requirements.iter().find(|info| info.id == id && info.revision == revision)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
@@ -182,6 +189,44 @@ pub struct Summary {
     pub not_applicable: u64,
     pub not_verified: u64,
     pub harness_error: u64,
+}
+
+impl Summary {
+    /// Counts the verdicts of `results`.
+    pub fn of<'a>(results: impl IntoIterator<Item = &'a CheckResult>) -> Self {
+        let mut summary = Self::default();
+        for result in results {
+            *summary.slot(result.verdict) += 1;
+        }
+        summary
+    }
+
+    /// The verdicts and their counts, the gravest first.
+    pub fn counts(&self) -> [(Verdict, u64); 8] {
+        [
+            (Verdict::Fail, self.fail),
+            (Verdict::HarnessError, self.harness_error),
+            (Verdict::Warn, self.warn),
+            (Verdict::Contested, self.contested),
+            (Verdict::Advice, self.advice),
+            (Verdict::NotVerified, self.not_verified),
+            (Verdict::NotApplicable, self.not_applicable),
+            (Verdict::Pass, self.pass),
+        ]
+    }
+
+    fn slot(&mut self, verdict: Verdict) -> &mut u64 {
+        match verdict {
+            Verdict::Fail => &mut self.fail,
+            Verdict::HarnessError => &mut self.harness_error,
+            Verdict::Warn => &mut self.warn,
+            Verdict::Contested => &mut self.contested,
+            Verdict::Advice => &mut self.advice,
+            Verdict::NotVerified => &mut self.not_verified,
+            Verdict::NotApplicable => &mut self.not_applicable,
+            Verdict::Pass => &mut self.pass,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

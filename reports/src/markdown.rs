@@ -1,0 +1,217 @@
+//! A short page for a job summary or a pull request: [`Markdown`].
+//!
+//! It names what is broken and where; the exchanges are in the terminal report and in the result file. Text of the
+//! server is written in character references, so that it makes no link, no mention, no image and no table cell.
+
+use std::io::{self, Write};
+
+use crate::merge::{self, Finding};
+use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::render::{Options, Renderer};
+use crate::target;
+use crate::text;
+
+pub struct Markdown;
+
+/// Rows of a table; job summaries are refused beyond a mebibyte.
+const ROWS: usize = 100;
+
+/// Characters of a message.
+const MESSAGE: usize = 300;
+
+impl Renderer for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn about(&self) -> &'static str {
+        "a short page for a job summary"
+    }
+
+    fn render(&self, report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        head(report, out)?;
+        if report.target.status == TargetStatus::Ok {
+            support(report, out)?;
+        }
+        let findings = merge::merge_findings(report);
+        for (title, verdict) in [
+            ("Broken", Verdict::Fail),
+            ("Our own fault", Verdict::HarnessError),
+            ("Warnings", Verdict::Warn),
+            ("Contested", Verdict::Contested),
+            ("Advice", Verdict::Advice),
+        ] {
+            let of_verdict: Vec<_> = findings.iter().filter(|finding| finding.verdict == verdict).collect();
+            table(title, verdict, &of_verdict, out)?;
+        }
+        not_verified(report, out)?;
+        if let Some(exit) = options.exit {
+            writeln!(out, "\nExit code {}: {}.", exit.code(), exit.meaning())?;
+        }
+        Ok(())
+    }
+}
+
+fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let target = &report.target;
+    let name = target.server.as_ref().unwrap_or(&target.name);
+    writeln!(out, "## MCP conformance of {}\n", escaped(name, 80))?;
+    if target.status != TargetStatus::Ok {
+        let (what, way_out) = target::explain(target.status);
+        let message = escaped(target.message.as_deref().unwrap_or(way_out), 600);
+        writeln!(out, "**The server could not be judged: {what}.** {message}\n")?;
+        if !target.evidence.is_empty() {
+            // Quoted line by line: a code block could be closed by what stands in it.
+            let skipped = target.evidence.len().saturating_sub(20);
+            for line in target.evidence.iter().skip(skipped) {
+                writeln!(out, "> {}<br>", escaped(line.trim_start(), MESSAGE))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    if let Some(why) = &report.interrupted {
+        writeln!(out, "**Interrupted:** {}. What was judged until then stands.\n", escaped(why, MESSAGE))?;
+    }
+    Ok(())
+}
+
+fn support(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "| revision | supported | failed | warnings | not verified | passed |")?;
+    writeln!(out, "|---|---|--:|--:|--:|--:|")?;
+    for support in &report.revisions {
+        let counts = Summary::of(report.results.iter().filter(|result| result.revision == support.revision));
+        let word = if support.supported { "yes" } else { "no" };
+        writeln!(
+            out,
+            "| {} | {word} | {} | {} | {} | {} |",
+            escaped(&support.revision, 40),
+            counts.fail,
+            counts.warn,
+            counts.not_verified,
+            counts.pass
+        )?;
+    }
+    Ok(())
+}
+
+fn table(title: &str, verdict: Verdict, findings: &[&Finding<'_>], out: &mut dyn Write) -> io::Result<()> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    // What does not fail a run stays folded away.
+    let folded = matches!(verdict, Verdict::Contested | Verdict::Advice);
+    let title = format!("{title} ({})", text::plural(findings.len() as u64, "requirement"));
+    if folded {
+        writeln!(out, "\n<details><summary>{title}</summary>\n")?;
+    } else {
+        writeln!(out, "\n### {title}\n")?;
+    }
+    writeln!(out, "| requirement | level | where | what was found |")?;
+    writeln!(out, "|---|---|---|---|")?;
+    for finding in findings.iter().take(ROWS) {
+        row(finding, out)?;
+    }
+    let left = findings.len().saturating_sub(ROWS);
+    if left > 0 {
+        writeln!(out, "\n{} more in the result file.", text::thousands(left as u64))?;
+    }
+    if folded { writeln!(out, "\n</details>") } else { Ok(()) }
+}
+
+fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(variant) = finding.variants.first() else { return Ok(()) };
+    let requirement = escaped(finding.requirement, 120);
+    let requirement = match finding.infos.first().map(|info| info.link.as_str()).filter(|link| plain_link(link)) {
+        Some(link) => format!("[{requirement}]({link})"),
+        None => requirement,
+    };
+    let mut place = variant.revisions();
+    place.extend(variant.transports());
+    let place = escaped(&place.join(", "), 120);
+    let mut found = escaped(&variant.shown.message, MESSAGE);
+    let subjects = variant.subjects();
+    if !subjects.is_empty() {
+        found.push_str(&format!("<br>on {}", escaped(&text::list(subjects, 5), MESSAGE)));
+    }
+    let others = finding.variants.len() - 1;
+    if others > 0 {
+        found.push_str(&format!("<br>and in {}", text::plural(others as u64, "other way")));
+    }
+    if let Some(fix) = finding.fix() {
+        found.push_str(&format!("<br>Fix: {}", escaped(fix, MESSAGE)));
+    }
+    writeln!(out, "| {requirement} | {} | {place} | {found} |", escaped(finding.level, 20))
+}
+
+fn not_verified(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let reasons = merge::merge_by_reason(report, Verdict::NotVerified);
+    if reasons.is_empty() && report.omissions.is_empty() {
+        return Ok(());
+    }
+    let count: usize = reasons.iter().map(|reason| reason.results.len()).sum();
+    writeln!(out, "\n<details><summary>Not verified ({})</summary>\n", text::thousands(count as u64))?;
+    for reason in reasons.iter().take(ROWS) {
+        let flag =
+            reason.verify_with.map(|flag| format!(" (to verify: {})", escaped(flag, MESSAGE))).unwrap_or_default();
+        writeln!(out, "- {}: {}{flag}", reason.results.len(), escaped(reason.message, MESSAGE))?;
+    }
+    for omission in report.omissions.iter().take(ROWS) {
+        writeln!(out, "- {} (to do it: {})", escaped(&omission.what, MESSAGE), escaped(&omission.flag, MESSAGE))?;
+    }
+    writeln!(out, "\n</details>")
+}
+
+/// A bounded text in which nothing is markup.
+fn escaped(text: &str, limit: usize) -> String {
+    let text = text::clean(&text::bounded(text, limit));
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let follows = rest.peek().copied();
+        let markup = match c {
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '+' | '!' | '|' | '~' | '@' | '&'
+            | '$' => true,
+            // An address makes itself a link; a dash or a digit's dot at the start of a line makes a list.
+            ':' => follows == Some('/'),
+            '.' => follows.is_some_and(char::is_alphanumeric) || out.chars().all(|c| c.is_ascii_digit()),
+            '-' | '=' => out.is_empty(),
+            _ => false,
+        };
+        if markup {
+            out.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A link of ours: a result file may hold anything.
+fn plain_link(link: &str) -> bool {
+    link.starts_with("https://")
+        && link.len() < 500
+        && link.chars().all(|c| c.is_ascii_alphanumeric() || "/:.-_#?=%~".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_server_is_markup() {
+        assert_eq!(
+            escaped("<b>@all [x](http://e.com) | `y`\n", 99),
+            "&#60;b&#62;&#64;all &#91;x&#93;(http&#58;//e&#46;com) &#124; &#96;y&#96;&#92;x0A"
+        );
+        assert_eq!(escaped("- a", 99), "&#45; a");
+        assert_eq!(escaped("1. a", 99), "1&#46; a");
+        assert_eq!(escaped("a well-known id, 1.5 s.", 99), "a well-known id, 1&#46;5 s.");
+    }
+
+    #[test]
+    fn only_plain_links_are_links() {
+        assert!(plain_link("https://modelcontextprotocol.io/specification/2026-07-28/basic/index#x"));
+        assert!(!plain_link("javascript:alert(1)"));
+        assert!(!plain_link("https://x/) ![y](https://z"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Which exit code a report earns.
+
+use mcp_conform_reports::exit::{Exit, FailOn, Policy, decide};
+use mcp_conform_reports::model::{Report, TargetStatus, Verdict};
+
+use crate::fixture;
+
+fn only(verdicts: &[Verdict]) -> Report {
+    let mut report = fixture::everything();
+    report.results.retain(|result| verdicts.contains(&result.verdict));
+    report
+}
+
+fn exit(report: &Report) -> Exit {
+    decide(report, &Policy::default())
+}
+
+#[test]
+fn the_first_that_applies_wins() {
+    let mut report = fixture::everything();
+    assert_eq!(exit(&report), Exit::Bug);
+    report.results.retain(|result| result.verdict != Verdict::HarnessError);
+    report.interrupted = Some("Ctrl-C".into());
+    report.target.status = TargetStatus::Exited;
+    assert_eq!(exit(&report), Exit::Interrupted);
+    report.interrupted = None;
+    assert_eq!(exit(&report), Exit::Unavailable);
+    report.target.status = TargetStatus::Ok;
+    assert_eq!(exit(&report), Exit::Findings);
+}
+
+#[test]
+fn fail_on_names_the_mildest_verdict_that_counts() {
+    let on = |verdict, fail_on| decide(&only(&[verdict]), &Policy { fail_on, ..Policy::default() });
+    assert_eq!(on(Verdict::Fail, FailOn::Fail), Exit::Findings);
+    assert_eq!(on(Verdict::Fail, FailOn::Never), Exit::Clean);
+    assert_eq!(on(Verdict::Warn, FailOn::Fail), Exit::Clean);
+    assert_eq!(on(Verdict::Warn, FailOn::Warn), Exit::Findings);
+    assert_eq!(on(Verdict::Contested, FailOn::Warn), Exit::Clean);
+}
+
+#[test]
+fn nothing_judged_is_no_clean_run() {
+    assert_eq!(exit(&only(&[])), Exit::Unjudged);
+    assert_eq!(exit(&only(&[Verdict::NotVerified, Verdict::NotApplicable, Verdict::Advice])), Exit::Unjudged);
+    assert_eq!(exit(&only(&[Verdict::Pass])), Exit::Clean);
+}
+
+#[test]
+fn the_unverified_are_counted_where_a_limit_is_given() {
+    let report = only(&[Verdict::Pass, Verdict::NotVerified]);
+    let with = |limit| decide(&report, &Policy { max_unverified: Some(limit), ..Policy::default() });
+    assert_eq!(exit(&report), Exit::Clean);
+    assert_eq!(with(4), Exit::Clean);
+    assert_eq!(with(3), Exit::Unjudged);
+}
+
+#[test]
+fn a_revision_asked_for_has_to_be_there() {
+    let report = only(&[Verdict::Pass]);
+    let asked = |revision: &str| decide(&report, &Policy { asked: vec![revision.into()], ..Policy::default() });
+    assert_eq!(asked("2025-11-25"), Exit::Findings);
+    assert_eq!(asked("2026-07-28"), Exit::Clean);
+    assert_eq!(asked("2099-01-01"), Exit::Findings);
+}
+
+#[test]
+fn every_code_is_its_own() {
+    let all =
+        [Exit::Bug, Exit::Usage, Exit::Interrupted, Exit::Unavailable, Exit::Findings, Exit::Unjudged, Exit::Clean];
+    assert_eq!(all.map(Exit::code), [5, 2, 130, 3, 1, 4, 0]);
+}

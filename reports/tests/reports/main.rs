@@ -1,0 +1,8 @@
+//! The renderers and what they share, over the reports of [`fixture`].
+
+mod exit;
+mod fixture;
+mod json;
+mod markdown;
+mod merge;
+mod terminal;
