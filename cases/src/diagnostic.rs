@@ -15,8 +15,6 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is wrong, as a lower-case fragment.
     pub message: String,
-    /// Stands at the caret.
-    pub label: Option<String>,
     pub span: Span,
     /// The way out.
     pub help: Option<String>,
@@ -44,17 +42,11 @@ impl Diagnostic {
         Self {
             severity: Severity::Error,
             message: message.into(),
-            label: None,
             span,
             help: None,
             note: None,
             source: source.clone(),
         }
-    }
-
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -79,10 +71,7 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut here = AnnotationKind::Primary.span(range(&self.source.text, self.span));
-        if let Some(label) = &self.label {
-            here = here.label(label.as_str());
-        }
+        let here = AnnotationKind::Primary.span(range(&self.source.text, self.span));
         let mut snippet = Snippet::source(&*self.source.text).path(&*self.source.name).annotation(here);
         let elsewhere = self.note.as_ref().filter(|note| note.source.name != self.source.name);
         if let Some(note) = self.note.as_ref().filter(|note| note.source.name == self.source.name) {

@@ -7,21 +7,23 @@
 pub mod ast;
 mod catalogue;
 mod diagnostic;
-//mod explain;
+mod explain;
+mod outline;
 pub mod fuzzing;
 mod load;
 mod matching;
 mod nearest;
 mod parse;
-//mod schema;
+mod schema;
 mod template;
+mod walk;
 
 pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Row, Reach};
 pub use diagnostic::{Diagnostic, Note, Severity};
-//pub use explain::{CaseText, Explanation, RequirementText, explain_case, explain_requirement};
+pub use explain::{CaseText, Explanation, RequirementText, explain};
 pub use load::{LoadError, embedded, load_dir, parse_all, suite};
 pub use matching::Mismatch;
 pub use nearest::nearest;
 pub use parse::parse;
-//pub use schema::language_schema;
+pub use schema::language_schema;
 pub use template::RenderError;

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     ast::{Case, Source},
     diagnostic::Diagnostic,
-    parse::{MAX_BYTES, parse},
+    parse::{node::MAX_BYTES, parse},
 };
 
 /// Why a folder of scripts cannot be used.

@@ -108,7 +108,7 @@ impl Page {
         self.sheet.flow(0, " ", &pieces);
         self.sheet.paragraph(0, DIM, &text::bounded(&target.name, self.bounds.message));
         if let Some(why) = &report.interrupted {
-            let why = text::bounded(why, self.bounds.message);
+            let why = text::bounded(why.trim_end_matches('.'), self.bounds.message);
             self.sheet.paragraph(
                 0,
                 sheet::style(Verdict::Warn),
@@ -557,7 +557,7 @@ fn tally_word(verdict: Verdict, count: u64) -> String {
     let word = match verdict {
         Verdict::Fail if count == 0 => return "none failed".to_owned(),
         Verdict::Fail => "failed",
-        Verdict::HarnessError => "our own fault",
+        Verdict::HarnessError => return format!("{} of ours", text::plural(count, "fault")),
         Verdict::Warn => return text::plural(count, "warning"),
         Verdict::Contested => "contested",
         Verdict::Advice => "advice",

@@ -35,11 +35,6 @@ impl Reported<'_> {
         self
     }
 
-    pub(crate) fn label(self, label: impl Into<String>) -> Self {
-        self.0.label = Some(label.into());
-        self
-    }
-
     pub(crate) fn note(self, message: impl Into<String>, span: Span) -> Self {
         self.0.note = Some(crate::diagnostic::Note { message: message.into(), span, source: self.0.source.clone() });
         self

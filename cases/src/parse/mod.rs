@@ -9,11 +9,10 @@ mod fields;
 mod judging;
 mod lower;
 mod matcher;
-mod node;
+pub(crate) mod node;
 mod scope;
 pub(crate) mod shape;
 mod steps;
 mod value;
 
-pub(crate) use node::MAX_BYTES;
 pub use case::parse;

@@ -52,6 +52,21 @@ impl Node {
     }
 }
 
+#[cfg(test)]
+impl Node {
+    /// The node as JSON, to hold scripts against the JSON Schema of the language.
+    pub(crate) fn plain(&self) -> serde_json::Value {
+        match &self.kind {
+            Kind::Null => serde_json::Value::Null,
+            Kind::Bool(value) => (*value).into(),
+            Kind::Number(number) => serde_json::Value::Number(number.clone()),
+            Kind::String(text) => text.clone().into(),
+            Kind::List(items) => items.iter().map(Self::plain).collect(),
+            Kind::Map(entries) => entries.iter().map(|(key, value)| (key.name.clone(), value.plain())).collect(),
+        }
+    }
+}
+
 /// The tree of one document.
 pub(crate) fn read(source: &Source) -> Result<Node, Diagnostic> {
     if source.text.len() > MAX_BYTES {

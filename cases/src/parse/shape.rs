@@ -23,47 +23,42 @@ pub(crate) struct KeyShape {
 /// What stands behind a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
+    /// The bare word `all`.
+    All,
     Answers,
     Any,
-    Body,
     Boolean,
     Capabilities,
     Capture,
     Change,
-    Codes,
-    Conversation,
+    /// A value with holes.
     Data,
     Duration,
-    Handle,
     Headers,
-    Input,
     Integers,
+    Judge,
+    /// A pattern.
     Like,
     Map(&'static Shape),
     MatcherByName,
-    Messages,
     Method,
-    Needs,
-    NewName,
+    Name,
     Offsets,
     Outcomes,
     Pointers,
     Requirement,
     RequirementByRole,
-    Judge,
     Revisions,
-    SeeId,
     See,
+    SeeId,
     Sees,
     Statuses,
     Steps,
-    Branches,
     Templates,
     Text,
     ToolNeeds,
     Tools,
     Transports,
-    All,
     Word(&'static [&'static str]),
 }
 
@@ -86,8 +81,8 @@ const fn must(name: &'static str, value: Value, doc: &'static str) -> KeyShape {
     KeyShape { name, value, required: true, doc }
 }
 
-const ON: KeyShape = key("on", Value::Conversation, "The conversation, by the name that `open` gave it; without it, main.");
-const AS: KeyShape = key("as", Value::NewName, "A handle: the name under which later steps find this and its answer.");
+const ON: KeyShape = key("on", Value::Name, "The conversation, by the name that `open` gave it; without it, main.");
+const AS: KeyShape = key("as", Value::Name, "A handle: the name under which later steps find this and its answer.");
 const WITHIN: KeyShape = key("within", Value::Duration, "How long to wait for the answer.");
 const WRONG: KeyShape = key("wrong", Value::Pointers, "Pointers of what is wrong on purpose in the message.");
 const CAPTURE: KeyShape = key("capture", Value::Capture, "Variables taken out of the answer by JSON Pointer.");
@@ -125,7 +120,7 @@ pub(crate) static CASE: Shape = Shape {
         key("about", Value::Text, "Why the case is there and how it provokes what it judges."),
         must("revisions", Value::Revisions, "The revisions that it is for."),
         key("transports", Value::Transports, "http, stdio, or both, which is the default."),
-        key("needs", Value::Needs, "Facts about the server without which the case makes no sense."),
+        key("needs", Value::Map(&NEEDS), "Facts about the server without which the case makes no sense."),
         key("conversation", Value::Map(&SETUP), "How the conversation called main is set up."),
         must("steps", Value::Steps, "What is done, in order."),
     ],
@@ -148,7 +143,7 @@ pub(crate) static NEEDS: Shape = Shape {
 pub(crate) static TOOL_KIND: Shape = Shape {
     name: "a kind of tool",
     keys: &[
-        key("asks", Value::Input, "It asks the client for this while it is called."),
+        key("asks", Value::Word(INPUTS), "It asks the client for this while it is called."),
         key("output_schema", Value::Boolean, "It has an outputSchema."),
         key("progress", Value::Boolean, "It sends progress when it is given a token."),
         key("required_argument", Value::Boolean, "It has a required argument with a type."),
@@ -161,7 +156,7 @@ pub(crate) static SETUP: Shape = Shape { name: "`conversation`", keys: &[FRESH, 
 pub(crate) static OPEN: Shape = Shape {
     name: "the step `open`",
     keys: &[
-        must("as", Value::NewName, "The name of the conversation."),
+        must("as", Value::Name, "The name of the conversation."),
         FRESH,
         DECLARES,
         ANSWERS,
@@ -181,7 +176,7 @@ pub(crate) static SEND: Shape = Shape {
         CAPABILITIES,
         HEADERS,
         ON,
-        must("as", Value::NewName, "The handle under which the answer is awaited."),
+        must("as", Value::Name, "The handle under which the answer is awaited."),
         WRONG,
     ],
 };
@@ -197,7 +192,7 @@ pub(crate) static REQUEST: Shape = Shape {
 pub(crate) static AWAIT: Shape = Shape {
     name: "the step `await`",
     keys: &[
-        key("of", Value::Handle, "The request whose answer is awaited, or to which the message belongs."),
+        key("of", Value::Name, "The request whose answer is awaited, or to which the message belongs."),
         key("message", Value::Like, "A request or notification of the server, instead of an answer."),
         ON,
         AS,
@@ -243,7 +238,7 @@ pub(crate) static CHANGE: Shape = Shape {
 pub(crate) static RETRY: Shape = Shape {
     name: "the step `retry`",
     keys: &[
-        must("of", Value::Handle, "The request whose answer asked for input."),
+        must("of", Value::Name, "The request whose answer asked for input."),
         ON,
         key("state", Value::Data, "Instead of the state that was given; null leaves it out."),
         key("responses", Value::Data, "Instead of what the answering policy makes of the input requests."),
@@ -262,7 +257,7 @@ pub(crate) static RETRY: Shape = Shape {
 pub(crate) static EXPECT_STEP: Shape = Shape {
     name: "the step `expect`",
     keys: &[
-        key("of", Value::Handle, "The request whose answer is judged."),
+        key("of", Value::Name, "The request whose answer is judged."),
         key("that", Value::Data, "A value, judged as if it were the result of an answer."),
         EXPECT,
         REQUIREMENT,
@@ -276,7 +271,7 @@ pub(crate) static EXPECT_STEP: Shape = Shape {
 pub(crate) static REQUIRE: Shape = Shape {
     name: "the step `require`",
     keys: &[
-        key("of", Value::Handle, "The request whose answer has to look like `see`."),
+        key("of", Value::Name, "The request whose answer has to look like `see`."),
         key("see", Value::See, "What has to be seen."),
         key("differ", Value::Templates, "Values of which no two may be equal."),
         key("that", Value::Data, "A value that has to match `is`."),
@@ -289,7 +284,7 @@ pub(crate) static EXPECT_NOTHING: Shape = Shape {
     name: "the step `expect_nothing`",
     keys: &[
         ON,
-        key("of", Value::Handle, "Only what belongs to this request."),
+        key("of", Value::Name, "Only what belongs to this request."),
         must("like", Value::Like, "What must not come."),
         must("requirement", Value::Requirement, "What is broken when it comes."),
         SAYS,
@@ -321,7 +316,7 @@ pub(crate) static HTTP: Shape = Shape {
         key("path", Value::Text, "Path and query instead of the endpoint's."),
         key("bare", Value::Boolean, "Without the session and version headers of the conversation."),
         HEADERS,
-        key("body", Value::Body, "The body: JSON, or a raw literal."),
+        key("body", Value::Data, "The body: JSON, or a raw literal."),
         ON,
         AS,
         WITHIN,
@@ -343,16 +338,16 @@ pub(crate) static HTTP_RAW: Shape = Shape {
 pub(crate) static ANSWER: Shape = Shape {
     name: "the step `answer`",
     keys: &[
-        must("of", Value::Handle, "A request of the server that a policy holds."),
+        must("of", Value::Name, "A request of the server that a policy holds."),
         must("with", Value::Data, "The result."),
     ],
 };
 
 pub(crate) static CANCEL: Shape =
-    Shape { name: "the step `cancel`", keys: &[must("of", Value::Handle, "The request in flight.")] };
+    Shape { name: "the step `cancel`", keys: &[must("of", Value::Name, "The request in flight.")] };
 
 pub(crate) static CLOSE_STREAM: Shape =
-    Shape { name: "the step `close_stream`", keys: &[must("of", Value::Handle, "The request whose exchange we close.")] };
+    Shape { name: "the step `close_stream`", keys: &[must("of", Value::Name, "The request whose exchange we close.")] };
 
 pub(crate) static CLOSE_STDIN: Shape = Shape { name: "the step `close_stdin`", keys: &[ON] };
 
@@ -372,7 +367,7 @@ pub(crate) static FOR_EACH: Shape = Shape {
         key("near_miss", Value::Data, "Each value that just breaks this schema."),
         key("boundary", Value::Data, "Each value at an edge of this schema."),
         key("valid", Value::Data, "Some values that fit this schema."),
-        must("as", Value::NewName, "The variable of the round."),
+        must("as", Value::Name, "The variable of the round."),
         must("do", Value::Steps, "The steps of the round."),
     ],
 };
@@ -380,7 +375,7 @@ pub(crate) static FOR_EACH: Shape = Shape {
 pub(crate) static SNAPSHOT: Shape = Shape {
     name: "the step `snapshot`",
     keys: &[
-        must("of", Value::Handle, "The request whose answer is kept."),
+        must("of", Value::Name, "The request whose answer is kept."),
         must("name", Value::Text, "The name of the snapshot."),
     ],
 };
@@ -425,7 +420,7 @@ pub(crate) static SEE: Shape = Shape {
         key("status", Value::Statuses, "HTTP statuses of which one must be met; holds by itself over stdio."),
         key("headers", Value::MatcherByName, "HTTP response headers; hold by themselves over stdio."),
         key("id", Value::SeeId, "How the id of the answer compares with ours."),
-        key("messages", Value::Messages, "Messages beside the answer that belong to the request."),
+        key("messages", Value::Map(&MESSAGES), "Messages beside the answer that belong to the request."),
         key("any_of", Value::Sees, "At least one of these holds."),
         key("not", Value::See, "This does not hold."),
         key("over", Value::Word(TRANSPORTS), "Holds over this transport only."),
@@ -435,7 +430,7 @@ pub(crate) static SEE: Shape = Shape {
 pub(crate) static ERROR: Shape = Shape {
     name: "`error`",
     keys: &[
-        key("code", Value::Codes, "One code, or a list of which one must be met."),
+        key("code", Value::Integers, "One code, or a list of which one must be met."),
         key("data", Value::Like, "The data."),
         key("message", Value::Like, "The message."),
     ],
@@ -480,6 +475,17 @@ pub(crate) static STEPS: &[(&str, &Shape)] = &[
 /// The one step that is a list and no mapping.
 pub(crate) const PARALLEL: &str = "parallel";
 
-/// Every mapping with a fixed set of keys that is no step.
-pub(crate) static PARTS: &[&Shape] =
-    &[&CASE, &NEEDS, &TOOL_KIND, &SETUP, &BASE, &CHANGE, &JUDGEMENT, &OUTCOME, &SEE, &ERROR, &MESSAGES];
+/// Every mapping with a fixed set of keys that is no step, by its name in the JSON Schema.
+pub(crate) static PARTS: &[(&str, &Shape)] = &[
+    ("base", &BASE),
+    ("case", &CASE),
+    ("change", &CHANGE),
+    ("conversation", &SETUP),
+    ("error", &ERROR),
+    ("judgement", &JUDGEMENT),
+    ("messages", &MESSAGES),
+    ("needs", &NEEDS),
+    ("outcome", &OUTCOME),
+    ("see", &SEE),
+    ("tool_kind", &TOOL_KIND),
+];

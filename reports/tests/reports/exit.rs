@@ -69,4 +69,10 @@ fn every_code_is_its_own() {
     let all =
         [Exit::Bug, Exit::Usage, Exit::Interrupted, Exit::Unavailable, Exit::Findings, Exit::Unjudged, Exit::Clean];
     assert_eq!(all.map(Exit::code), [5, 2, 130, 3, 1, 4, 0]);
+    // The table of README.md, in the order in which they apply.
+    let readme = include_str!("../../../README.md");
+    let table = readme.split_once("### Exit codes").and_then(|(_, rest)| rest.split_once("### ")).expect("the table").0;
+    let told: Vec<_> =
+        table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(' ')?.0.parse::<u8>().ok()).collect();
+    assert_eq!(told, all.map(Exit::code));
 }
