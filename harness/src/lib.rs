@@ -2,5 +2,13 @@
 //!
 //! One way through the house: drive (`process`, `transport`, `conversation`), trace, judge (`rules`, cases), report.
 
+pub mod cli;
+pub mod conversation;
+pub mod coverage;
+pub mod process;
+pub mod rules;
+pub mod run;
+pub mod script;
 pub mod trace;
+pub mod transport;
 pub mod wire;

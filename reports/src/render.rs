@@ -79,6 +79,11 @@ impl Default for Options {
 pub struct Format(&'static dyn Renderer);
 
 impl Format {
+    /// What is written when nothing was asked for.
+    pub fn terminal() -> Self {
+        Self(&Terminal)
+    }
+
     pub fn renderer(self) -> &'static dyn Renderer {
         self.0
     }

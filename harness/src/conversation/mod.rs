@@ -18,4 +18,4 @@ pub use envelope::{
 };
 pub use link::{Link, LinkError};
 pub use open::{MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, connect, initialize, open};
-pub use talk::{Conversation, Opening, SendError, read_id};
+pub use talk::{Conversation, Opening, SendError, read_id, response_header};

@@ -21,8 +21,6 @@ pub struct RunOptions {
     pub http: Option<HttpTarget>,
     /// The judged revisions that were asked for.
     pub revisions: Vec<Revision>,
-    /// They were named by the user, so that one which is not supported is a finding.
-    pub revisions_named: bool,
     pub cases: Vec<Arc<Case>>,
     /// Globs over case and rule ids; empty: all.
     pub case_filter: GlobSet,

@@ -33,7 +33,13 @@ pub struct Stage {
     /// `--server '…'` or `--url …`, quoted for a shell, for repro lines.
     pub repro_target: String,
     pub pool: Pool,
+    /// How often a plain request of a method (and tool) got no answer at all.
+    pub dead: Mutex<BTreeMap<String, u32>>,
 }
+
+/// After so many sound requests without an answer nothing more is asked of a method: one hanging server must not cost an
+/// hour.
+const DEAD_AFTER: u32 = 2;
 
 /// Idle conversations by what they were opened with.
 #[derive(Debug, Default)]
@@ -122,6 +128,17 @@ impl Stage {
             }
             other => other,
         }
+    }
+
+    /// Notes that a sound request got no answer.
+    pub fn note_silence(&self, method: &str) {
+        *self.dead.lock().unwrap_or_else(PoisonError::into_inner).entry(method.to_owned()).or_default() += 1;
+    }
+
+    /// Whether a method was dead too often to be asked again.
+    pub fn is_dead(&self, method: &str) -> bool {
+        let dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
+        dead.get(method).is_some_and(|times| *times >= DEAD_AFTER)
     }
 
     /// An older legacy version that the target negotiated is asked for again, so that no conversation drifts.

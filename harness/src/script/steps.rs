@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     checks,
     evidence::{Sources, evidence},
-    judging::{Control, Scene, served},
+    judging::{Control, Scene},
     player::{Handle, Player, Round, Stop, last_event, send_failed},
     seeing,
     verdict::{CaseVerdict, Word},
@@ -429,6 +429,11 @@ impl Player<'_> {
     /// Sends a call; a server that is gone gives a handle whose answer is the end of the connection.
     async fn dispatch(&self, talk: &Conversation, call: Call) -> Result<Handle, Stop> {
         let kept = Some(call.clone());
+        if let Some(key) = plain(&call)
+            && self.stage.is_dead(&key)
+        {
+            return Err(Stop::Missing(format!("{key} was asked twice and never answered, so it was not asked again")));
+        }
         match talk.send(call).await {
             Ok(ticket) => Ok(Handle { talk: talk.clone(), ticket, answer: None, call: kept, asked: None }),
             Err(error) => {
@@ -441,7 +446,14 @@ impl Player<'_> {
 
     async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
         if handle.answer.is_none() {
-            handle.answer = Some(handle.talk.answer(&handle.ticket, within).await);
+            let answer = handle.talk.answer(&handle.ticket, within).await;
+            if answer.kind == AnswerKind::Silence
+                && within.is_none()
+                && let Some(key) = handle.call.as_ref().and_then(plain)
+            {
+                self.stage.note_silence(&key);
+            }
+            handle.answer = Some(answer);
         }
     }
 
@@ -511,9 +523,16 @@ impl Player<'_> {
     }
 }
 
-/// Whether an answer did what was asked, for named checks.
-pub(super) fn is_served(answer: &Answer) -> bool {
-    served(answer)
+/// The name under which a sound call is known to the circuit breaker: the method, and the tool that is called.
+fn plain(call: &Call) -> Option<String> {
+    if call.change.is_some() || call.id.is_some() || !call.wrong.is_empty() {
+        return None;
+    }
+    let name = call.params.as_ref().filter(|_| call.method == "tools/call").and_then(|params| params.get("name"));
+    Some(match name.map(|name| name.to_value()) {
+        Some(Value::String(name)) => format!("{} of {name}", call.method),
+        _ => call.method.clone(),
+    })
 }
 
 fn headers(

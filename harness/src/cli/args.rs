@@ -1,0 +1,194 @@
+//! The command line as clap reads it: plain values, checked by `plan`.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use mcp_conform_reports::render::ReportSpec;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "mcp-conform",
+    version,
+    about = "Judges any MCP server: which protocol revisions it supports, where it breaks them, and the proof",
+    after_help = "Exit codes: 0 clean, 1 findings, 2 wrong usage, 3 the server could not be judged, 4 nothing was judged \
+                  or too much not verified, 5 a bug of mcp-conform, 130 interrupted.",
+    max_term_width = 100
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Judge a server
+    Run(Box<RunArgs>),
+    /// List the cases and rules
+    List(ListArgs),
+    /// Tell what a case, a rule or a requirement is about, and how it is judged and proven
+    Explain {
+        /// Id of a case, a rule or a requirement
+        id: String,
+        #[command(flatten)]
+        cases: CasesArgs,
+    },
+    /// Check case scripts, or print the schema of their language
+    Cases {
+        #[command(subcommand)]
+        command: CasesCommand,
+    },
+    /// Judge trace files by the rules, without a server
+    Judge {
+        /// Files that `run --trace DIR` wrote
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+        format: TextFormat,
+    },
+    /// Tell which requirements are judged, by what, and which fault proves it
+    Coverage {
+        #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+        format: TextFormat,
+        #[command(flatten)]
+        cases: CasesArgs,
+    },
+    /// Be the reference server (what `run --demo` starts)
+    #[command(hide = true)]
+    ReferenceServer {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CasesCommand {
+    /// Check scripts and show what is wrong in them
+    Check {
+        /// A folder or a file; the embedded suite when left out
+        path: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of the case language, for editors
+    Schema,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    Json,
+    Text,
+}
+
+#[derive(Debug, Args)]
+pub struct CasesArgs {
+    /// Cases of your own beside the suite: a folder or a file
+    #[arg(long = "cases", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub cases: CasesArgs,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    pub format: TextFormat,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub struct RunArgs {
+    /// Command of a stdio server, split as a shell splits
+    #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
+    pub server: Option<String>,
+    /// URL of an HTTP server
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Command that starts the HTTP server of --url; ended with the run
+    #[arg(long, value_name = "COMMAND", requires = "url")]
+    pub serve: Option<String>,
+    /// Judge the embedded reference server, over both transports
+    #[arg(long, conflicts_with_all = ["server", "url", "serve", "command"])]
+    pub demo: bool,
+    /// Break the reference server of --demo in one way
+    #[arg(long, value_name = "NAME", requires = "demo")]
+    pub fault: Option<String>,
+    /// The same as --server, already split
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    /// Environment variable of the server's process
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// Working folder of the server's process
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// HTTP header of every request; VALUE may be @FILE or env:VARIABLE
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub header: Vec<String>,
+    /// PEM file of a certificate authority to trust beside the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+    /// Accept any certificate of the server
+    #[arg(long)]
+    pub insecure: bool,
+
+    /// Judge only this revision (2025-11-25 or 2026-07-28); not supported is a finding then
+    #[arg(long, value_name = "REVISION", help_heading = "What is judged")]
+    pub revision: Vec<String>,
+    /// Only cases and rules whose id matches
+    #[arg(long, value_name = "GLOB", help_heading = "What is judged")]
+    pub case: Vec<String>,
+    /// Only requirements of this area of the catalogue
+    #[arg(long, value_name = "AREA", help_heading = "What is judged")]
+    pub area: Vec<String>,
+    #[command(flatten)]
+    pub cases: CasesArgs,
+    /// Tools that may be called: `all`, `none`, or globs; by default those with readOnlyHint: true
+    #[arg(long, value_name = "all|none|GLOB", value_delimiter = ',', help_heading = "What is judged")]
+    pub tools: Vec<String>,
+    /// Arguments for a tool, JSON or @FILE
+    #[arg(long, value_name = "TOOL=JSON", help_heading = "What is judged")]
+    pub tool_args: Vec<String>,
+
+    /// Cases that run side by side
+    #[arg(long, value_name = "N", help_heading = "How long")]
+    pub jobs: Option<usize>,
+    /// Seconds from a request to its answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "How long")]
+    pub timeout: f64,
+    /// Seconds that the whole run may take; what was found until then is reported
+    #[arg(long, value_name = "SECONDS", help_heading = "How long")]
+    pub max_time: Option<f64>,
+    /// Factor on every wait for a start, an end or what may come late
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, help_heading = "How long")]
+    pub patience: f64,
+    /// Stop at the first failure
+    #[arg(long, help_heading = "How long")]
+    pub fail_fast: bool,
+    /// Seed of generated values
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What is judged")]
+    pub seed: u64,
+
+    /// What counts as findings for the exit code
+    #[arg(long, value_enum, default_value_t = FailOn::Fail, help_heading = "Outcome")]
+    pub fail_on: FailOn,
+    /// More not-verified verdicts than this end with exit code 4
+    #[arg(long, value_name = "N", help_heading = "Outcome")]
+    pub max_unverified: Option<u64>,
+    /// A report: terminal, json or markdown, to standard output or a file
+    #[arg(long, value_name = "FORMAT[:PATH]", help_heading = "Outcome")]
+    pub report: Vec<ReportSpec>,
+    /// Keep the trace of every conversation in this folder
+    #[arg(long, value_name = "DIR", help_heading = "Outcome")]
+    pub trace: Option<PathBuf>,
+    /// Only the verdicts and what fails
+    #[arg(long, short, help_heading = "Outcome")]
+    pub quiet: bool,
+    /// What passes and what does not apply, too
+    #[arg(long, short, action = ArgAction::SetTrue, conflicts_with = "quiet", help_heading = "Outcome")]
+    pub verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    Fail,
+    Warn,
+    Never,
+}

@@ -1,0 +1,58 @@
+//! From the command line to the exit code.
+
+use std::{ffi::OsString, io::Write, process::ExitCode};
+
+use clap::Parser;
+
+use super::{
+    args::{Cli, Command},
+    error::UsageError,
+    judge_server::judge_server,
+    show,
+};
+
+/// Exit code for wrong usage.
+const USAGE: u8 = 2;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let usage = error.use_stderr();
+            // A closed terminal is no reason for another exit code.
+            let _ = error.print();
+            return ExitCode::from(if usage { USAGE } else { 0 });
+        }
+    };
+    let done = match &cli.command {
+        Command::ReferenceServer { args } => {
+            let args = std::iter::once(OsString::from("mcp-reference-server")).chain(args.iter().cloned());
+            return mcp_reference_server::main_with_args(args);
+        }
+        Command::Run(args) => judge_server(args),
+        Command::List(args) => show::list(args),
+        Command::Explain { id, cases } => show::explain(id, cases),
+        Command::Cases { command } => show::cases(command),
+        Command::Judge { files, format } => show::judge(files, *format),
+        Command::Coverage { format, cases } => show::coverage(cases, *format),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            tell(&error);
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn tell(error: &UsageError) {
+    let mut out = anstream::stderr().lock();
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    // Where standard error is closed there is nobody to tell.
+    let _ = match error {
+        // Diagnostics of scripts bring their own head.
+        UsageError::Cases(text) if text.starts_with("error") || text.contains("\u{1b}[") => writeln!(out, "{text}"),
+        other => writeln!(out, "{style}error{style:#}: {other}"),
+    };
+}

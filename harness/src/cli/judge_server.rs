@@ -1,0 +1,180 @@
+//! `mcp-conform run`: progress, Ctrl-C, reports and the exit code.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mcp_conform_reports::{
+    exit::{self, Exit, Policy},
+    model::Report,
+    render::{self, Detail, Options, ReportSpec},
+};
+use tokio::sync::watch;
+
+use super::{
+    args::{FailOn, RunArgs},
+    error::UsageError,
+    plan::plan,
+};
+use crate::{
+    process,
+    run::{Control, Progress, run},
+};
+
+pub fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
+    let options = plan(args)?;
+    let specs = if args.report.is_empty() { vec![terminal()] } else { args.report.clone() };
+    for spec in &specs {
+        check_writable(spec)?;
+    }
+    process::become_subreaper();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| UsageError::Other(format!("the runtime could not be started: {error}")))?;
+    let bar = progress_bar(args.quiet);
+    let (stop, stopped) = watch::channel(None);
+    let report = runtime.block_on(async {
+        tokio::spawn(interrupts(stop));
+        let shown = bar.clone();
+        let progress = Arc::new(move |progress: Progress| show_progress(&shown, &progress));
+        run(options, Control { progress, stop: stopped }).await
+    });
+    bar.finish_and_clear();
+    // Blocked reads of standard input or a name look-up must not hold up the end.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    let asked = args.revision.clone();
+    let fail_on = match args.fail_on {
+        FailOn::Fail => exit::FailOn::Fail,
+        FailOn::Warn => exit::FailOn::Warn,
+        FailOn::Never => exit::FailOn::Never,
+    };
+    let exit = exit::decide(&report, &Policy { fail_on, max_unverified: args.max_unverified, asked });
+    for spec in &specs {
+        write_report(spec, &report, args, exit)?;
+    }
+    Ok(exit.code())
+}
+
+fn terminal() -> ReportSpec {
+    ReportSpec { format: render::Format::terminal(), path: None }
+}
+
+/// An output that cannot be written is an error before the run, not after it.
+fn check_writable(spec: &ReportSpec) -> Result<(), UsageError> {
+    let Some(path) = &spec.path else { return Ok(()) };
+    let existed = path.exists();
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map_err(|error| UsageError::Unwritable { path: path.clone(), flag: "report", error })?;
+    if !existed {
+        // Only the proof was wanted; an empty report must not lie about if the run is killed.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
+
+fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
+    let detail = match (args.quiet, args.verbose) {
+        (true, _) => Detail::Quiet,
+        (_, true) => Detail::Verbose,
+        _ => Detail::Normal,
+    };
+    let renderer = spec.format.renderer();
+    match &spec.path {
+        Some(path) => {
+            let options = Options { detail, exit: Some(exit), ..Options::default() };
+            let unwritable =
+                |error| UsageError::Unwritable { path: path.clone(), flag: "report", error };
+            // Written beside and moved, so that a reader never sees half a report.
+            let part = part_of(path);
+            let mut file = io::BufWriter::new(File::create(&part).map_err(unwritable)?);
+            renderer.render(report, &options, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
+            std::fs::rename(&part, path).map_err(unwritable)
+        }
+        None => {
+            let mut out = anstream::AutoStream::auto(io::stdout());
+            let styled = out.current_choice() != anstream::ColorChoice::Never && io::stdout().is_terminal();
+            let width = terminal_width();
+            let options = Options { detail, exit: Some(exit), styled, width };
+            match renderer.render(report, &options, &mut out).and_then(|()| out.flush()) {
+                // A pager that was closed has seen enough.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                other => other.map_err(|error| UsageError::Other(format!("standard output: {error}"))),
+            }
+        }
+    }
+}
+
+fn part_of(path: &std::path::Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+fn terminal_width() -> usize {
+    const WIDEST: usize = 120;
+    let columns = if io::stdout().is_terminal() { console_width() } else { None };
+    columns.unwrap_or(100).clamp(60, WIDEST)
+}
+
+fn console_width() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}
+
+fn progress_bar(quiet: bool) -> ProgressBar {
+    if quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} [{bar:30}] {pos}/{len} {wide_msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+fn show_progress(bar: &ProgressBar, progress: &Progress) {
+    bar.set_length(progress.total as u64);
+    bar.set_position(progress.done as u64);
+    bar.set_message(progress.what.clone());
+}
+
+/// The first Ctrl-C (or TERM) ends the run with a report; the second ends at once.
+async fn interrupts(stop: watch::Sender<Option<String>>) {
+    let mut told = false;
+    loop {
+        interrupt().await;
+        if told {
+            process::end_all().await;
+            #[expect(clippy::exit, reason = "the second Ctrl-C: nothing more is to be said")]
+            std::process::exit(130);
+        }
+        told = true;
+        stop.send_replace(Some("interrupted".to_owned()));
+    }
+}
+
+#[cfg(unix)]
+async fn interrupt() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return drop(tokio::signal::ctrl_c().await);
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupt() {
+    // Without a handler there is nothing to wait for; the run ends by itself.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

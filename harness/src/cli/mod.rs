@@ -1,0 +1,10 @@
+//! The command line.
+
+mod args;
+mod entry;
+mod error;
+mod judge_server;
+mod plan;
+mod show;
+
+pub use entry::main;

@@ -1,0 +1,390 @@
+//! From arguments to a run that can start: everything is checked here, once.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    net::TcpListener,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use mcp_conform_cases::{Catalogue, ast::Case, load_dir, nearest, suite};
+use mcp_conform_schemas::Revision;
+use serde_json::Value;
+use url::Url;
+
+use super::{args::RunArgs, error::UsageError};
+use crate::{
+    conversation::{Deadlines, StdioTarget},
+    process::CommandSpec,
+    run::{HttpTarget, RunOptions, ToolChoice, areas_of},
+    rules,
+    trace::Secrets,
+    transport::{Endpoint, TlsOptions},
+};
+
+pub fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
+    let secrets = Secrets::new(secrets(args)?);
+    let headers = headers(args)?;
+    let token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let (stdio, http, name, repro_target) = targets(args, headers)?;
+    if stdio.is_none() && http.is_none() {
+        return Err(UsageError::NoServer);
+    }
+    let cases = cases(&args.cases.dirs)?;
+    let revisions = revisions(&args.revision)?;
+    Ok(RunOptions {
+        stdio,
+        http,
+        case_filter: case_filter(&args.case, &cases)?,
+        areas: areas(&args.area, &cases, &revisions)?,
+        revisions,
+        cases,
+        jobs: jobs(args.jobs)?,
+        deadlines: deadlines(args)?,
+        max_time: args.max_time.map(|time| seconds("max-time", time)).transpose()?,
+        tools: if args.demo { ToolChoice::All } else { tools(&args.tools)? },
+        tool_args: tool_args(&args.tool_args)?,
+        seed: args.seed,
+        fail_fast: args.fail_fast,
+        trace_dir: trace_dir(args)?,
+        secrets: Arc::new(secrets),
+        token,
+        repro_target,
+        name,
+    })
+}
+
+/// The suite and the user's own cases; ids must differ over all of them.
+pub fn cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Arc<Case>>, UsageError> {
+    let mut cases: Vec<Arc<Case>> = suite().iter().cloned().map(Arc::new).collect();
+    for dir in dirs {
+        let own = load_dir(dir).map_err(|error| UsageError::Cases(super::show::load_error(&error)))?;
+        for case in own {
+            if let Some(known) = cases.iter().find(|known| known.id.node == case.id.node) {
+                return Err(UsageError::Cases(format!(
+                    "{} has the id {}, which stands in {} already\n  give the case another id",
+                    case.source.name, case.id.node, known.source.name
+                )));
+            }
+            cases.push(Arc::new(case));
+        }
+    }
+    Ok(cases)
+}
+
+type Targets = (Option<StdioTarget>, Option<HttpTarget>, String, String);
+
+fn targets(args: &RunArgs, headers: Vec<(String, String)>) -> Result<Targets, UsageError> {
+    if args.demo {
+        return demo(args);
+    }
+    let mut names = Vec::new();
+    let mut repro = Vec::new();
+    let command = match (&args.server, args.command.split_first()) {
+        (Some(line), _) => {
+            names.push(line.clone());
+            repro.push(format!("--server {}", quoted(line)));
+            Some(command("server", line)?)
+        }
+        (None, Some((program, rest))) => {
+            let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            repro.push(format!("--server {}", quoted(&line)));
+            names.push(line);
+            Some(CommandSpec::new(program, rest))
+        }
+        (None, None) => None,
+    };
+    let stdio = command.map(|command| in_place(command, args)).transpose()?.map(StdioTarget::Process);
+    let http = match &args.url {
+        None => None,
+        Some(text) => {
+            let serve = match &args.serve {
+                None => None,
+                Some(line) => {
+                    repro.push(format!("--serve {}", quoted(line)));
+                    Some(in_place(command("serve", line)?, args)?)
+                }
+            };
+            names.push(text.clone());
+            repro.push(format!("--url {}", quoted(text)));
+            Some(HttpTarget { endpoint: endpoint(text, headers, args)?, serve })
+        }
+    };
+    Ok((stdio, http, names.join(" and "), repro.join(" ")))
+}
+
+/// The reference server, started from this very binary over both transports.
+fn demo(args: &RunArgs) -> Result<Targets, UsageError> {
+    let own = std::env::current_exe()
+        .map_err(|error| UsageError::Other(format!("the path of this binary cannot be found: {error}")))?;
+    let mut options: Vec<OsString> = vec!["reference-server".into(), "--".into()];
+    let mut repro = "--demo".to_owned();
+    if let Some(fault) = &args.fault {
+        if let Err(error) = mcp_reference_server::Faults::parse(fault) {
+            let help = "mcp-reference-server --list-faults shows them all, mcp-conform coverage what each proves";
+            return Err(UsageError::flag("fault", fault, error.to_string(), help));
+        }
+        options.extend(["--fault".into(), fault.into()]);
+        repro = format!("--demo --fault {fault}");
+    }
+    let with = |more: &[&str]| {
+        let mut all = options.clone();
+        all.extend(more.iter().map(OsString::from));
+        CommandSpec::new(own.clone(), all)
+    };
+    // A port that was free a moment ago; the server reports when it is not.
+    let port = TcpListener::bind(("127.0.0.1", 0))
+        .and_then(|listener| listener.local_addr())
+        .map_err(|error| UsageError::Other(format!("no port can be opened on 127.0.0.1: {error}")))?
+        .port();
+    let text = format!("http://127.0.0.1:{port}/mcp");
+    let serve = with(&["--transport", "http", "--port", &port.to_string()]);
+    let http = HttpTarget { endpoint: endpoint(&text, Vec::new(), args)?, serve: Some(serve) };
+    let stdio = StdioTarget::Process(with(&["--transport", "stdio"]));
+    let name = match &args.fault {
+        None => "the reference server".to_owned(),
+        Some(fault) => format!("the reference server with the fault {fault}"),
+    };
+    Ok((Some(stdio), Some(http), name, repro))
+}
+
+fn command(flag: &'static str, line: &str) -> Result<CommandSpec, UsageError> {
+    CommandSpec::parse(line).map_err(|error| {
+        UsageError::flag(flag, quoted(line), error.to_string(), "quote the arguments as for a shell")
+    })
+}
+
+fn in_place(mut command: CommandSpec, args: &RunArgs) -> Result<CommandSpec, UsageError> {
+    for pair in &args.env {
+        let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            UsageError::flag("env", pair.split('=').next().unwrap_or_default(), "is no NAME=VALUE", "write --env NAME=VALUE")
+        })?;
+        command.env.push((name.into(), indirect("env", value)?.into()));
+    }
+    if let Some(cwd) = &args.cwd {
+        if !cwd.is_dir() {
+            let shown = cwd.display().to_string();
+            return Err(UsageError::flag("cwd", shown, "is no folder", "name a folder that exists"));
+        }
+        command.cwd = Some(cwd.clone());
+    }
+    Ok(command)
+}
+
+fn endpoint(text: &str, headers: Vec<(String, String)>, args: &RunArgs) -> Result<Endpoint, UsageError> {
+    let bad = |reason: String| UsageError::flag("url", text, reason, "write http://HOST:PORT/PATH or https://…");
+    let url = Url::parse(text).map_err(|error| bad(error.to_string()))?;
+    let tls = TlsOptions { ca_file: args.ca_file.clone(), insecure: args.insecure };
+    Endpoint::new(url, headers, &tls).map_err(|error| bad(error.to_string()))
+}
+
+fn headers(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
+    args.header
+        .iter()
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+                let help = "write --header NAME=VALUE, NAME=@FILE or NAME=env:VARIABLE";
+                UsageError::flag("header", pair.split('=').next().unwrap_or_default(), "is no NAME=VALUE", help)
+            })?;
+            if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
+                return Err(UsageError::flag("header", name, "is no header name", "use letters, digits and hyphens"));
+            }
+            Ok((name.to_ascii_lowercase(), indirect("header", value)?))
+        })
+        .collect()
+}
+
+/// `@FILE` and `env:VARIABLE`, so that secrets need not stand on a command line.
+fn indirect(flag: &'static str, value: &str) -> Result<String, UsageError> {
+    if let Some(variable) = value.strip_prefix("env:") {
+        return std::env::var(variable).map_err(|_| {
+            UsageError::flag(flag, value, format!("the variable {variable} is not set"), "set it, or give the value")
+        });
+    }
+    if let Some(file) = value.strip_prefix('@') {
+        return read(Path::new(file), flag).map(|text| text.trim_end().to_owned());
+    }
+    Ok(value.to_owned())
+}
+
+/// Values that no output may show: headers of the user's, and variables that look like credentials.
+fn secrets(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
+    let mut out = headers(args)?;
+    for pair in &args.env {
+        if let Some((name, value)) = pair.split_once('=') {
+            let upper = name.to_ascii_uppercase();
+            let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+            if secret.iter().any(|word| upper.contains(word)) || value.starts_with("env:") || value.starts_with('@') {
+                out.push((name.to_owned(), indirect("env", value)?));
+            }
+        }
+    }
+    // `Bearer TOKEN` is a secret for its second word too.
+    let bare: Vec<(String, String)> = out
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), value.split_once(' ')?.1.trim().to_owned())))
+        .collect();
+    out.extend(bare);
+    Ok(out)
+}
+
+fn revisions(names: &[String]) -> Result<Vec<Revision>, UsageError> {
+    if names.is_empty() {
+        return Ok(Revision::JUDGED.to_vec());
+    }
+    let mut out = Vec::new();
+    for name in names {
+        let help = "judged are 2025-11-25 and 2026-07-28; older ones are negotiated and reported in every run";
+        let revision: Revision =
+            name.parse().map_err(|_| UsageError::flag("revision", name, "is no published revision", help))?;
+        if !Revision::JUDGED.contains(&revision) {
+            return Err(UsageError::flag("revision", name, "has no requirements of its own here", help));
+        }
+        if !out.contains(&revision) {
+            out.push(revision);
+        }
+    }
+    out.sort();
+    Ok(out)
+}
+
+fn case_filter(globs: &[String], cases: &[Arc<Case>]) -> Result<GlobSet, UsageError> {
+    let set = glob_set("case", globs)?;
+    let names: Vec<&str> =
+        cases.iter().map(|case| case.id.node.as_str()).chain(rules::rules().iter().map(|rule| rule.name)).collect();
+    for glob in globs {
+        let one = glob_set("case", std::slice::from_ref(glob))?;
+        if !names.iter().any(|name| one.is_match(name)) {
+            let near = nearest(glob, names.iter().copied());
+            let help = match near.first() {
+                Some(near) => format!("did you mean {near}? mcp-conform list shows them all"),
+                None => "mcp-conform list shows them all".to_owned(),
+            };
+            return Err(UsageError::flag("case", glob, "matches no case and no rule", help));
+        }
+    }
+    Ok(set)
+}
+
+fn areas(wanted: &[String], cases: &[Arc<Case>], revisions: &[Revision]) -> Result<Vec<String>, UsageError> {
+    let known: std::collections::BTreeSet<&str> = Catalogue::get().rows().iter().map(|row| row.area).collect();
+    for area in wanted {
+        if !known.contains(area.as_str()) {
+            let near = nearest(area, known.iter().copied());
+            let help = match near.first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("known are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(UsageError::flag("area", area, "is no area of the catalogue", help));
+        }
+        let judged = revisions.iter().any(|revision| {
+            cases.iter().any(|case| areas_of(case, *revision).contains(&area.as_str()))
+                || rules::rules().iter().flat_map(|rule| rule.requirements).any(|(id, of)| {
+                    of == revision && Catalogue::get().row(id, *of).is_some_and(|row| row.area == area)
+                })
+        });
+        if !judged {
+            let help = "mcp-conform coverage shows what is judged";
+            return Err(UsageError::flag("area", area, "has nothing that is judged yet", help));
+        }
+    }
+    Ok(wanted.to_vec())
+}
+
+fn tools(globs: &[String]) -> Result<ToolChoice, UsageError> {
+    match globs {
+        [] => Ok(ToolChoice::ReadOnly),
+        [one] if one == "all" => Ok(ToolChoice::All),
+        [one] if one == "none" => Ok(ToolChoice::None),
+        globs => Ok(ToolChoice::Matching(glob_set("tools", globs)?)),
+    }
+}
+
+fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError> {
+    let bad = |glob: &str, error: &globset::Error| {
+        UsageError::flag(flag, glob, error.kind().to_string(), "write a glob such as `tools-*`")
+    };
+    let mut builder = GlobSetBuilder::new();
+    for glob in globs {
+        builder.add(Glob::new(glob).map_err(|error| bad(glob, &error))?);
+    }
+    builder.build().map_err(|error| bad(&globs.join(","), &error))
+}
+
+fn tool_args(pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
+    let mut out = BTreeMap::new();
+    for pair in pairs {
+        let help = "write --tool-args 'TOOL={\"name\": \"value\"}' or TOOL=@FILE";
+        let (tool, text) = pair
+            .split_once('=')
+            .filter(|(tool, _)| !tool.is_empty())
+            .ok_or_else(|| UsageError::flag("tool-args", pair, "is no TOOL=JSON", help))?;
+        let text = match text.strip_prefix('@') {
+            Some(file) => read(Path::new(file), "tool-args")?,
+            None => text.to_owned(),
+        };
+        let value: Value = serde_json::from_str(&text)
+            .map_err(|error| UsageError::flag("tool-args", pair, format!("is no JSON: {error}"), help))?;
+        if !value.is_object() {
+            return Err(UsageError::flag("tool-args", pair, "arguments are a JSON object", help));
+        }
+        out.insert(tool.to_owned(), value);
+    }
+    Ok(out)
+}
+
+fn jobs(jobs: Option<usize>) -> Result<usize, UsageError> {
+    match jobs {
+        Some(0) => Err(UsageError::flag("jobs", "0", "nothing would run", "give 1 or more")),
+        Some(jobs) => Ok(jobs.min(256)),
+        None => Ok(std::thread::available_parallelism().map_or(4, |cores| cores.get() * 2)),
+    }
+}
+
+fn deadlines(args: &RunArgs) -> Result<Deadlines, UsageError> {
+    let answer = seconds("timeout", args.timeout)?;
+    let patience = args.patience;
+    if !(patience.is_finite() && patience > 0.0 && patience <= 1000.0) {
+        let help = "give a factor above 0, such as 2 on a slow machine";
+        return Err(UsageError::flag("patience", patience.to_string(), "is no factor", help));
+    }
+    let plain = Deadlines::default();
+    Ok(Deadlines {
+        answer,
+        start: plain.start.max(answer).mul_f64(patience),
+        exit: plain.exit.mul_f64(patience),
+        grace: plain.grace.mul_f64(patience),
+    })
+}
+
+fn seconds(flag: &'static str, value: f64) -> Result<Duration, UsageError> {
+    if value.is_finite() && value > 0.0 && value <= 1_000_000.0 {
+        return Ok(Duration::from_secs_f64(value));
+    }
+    Err(UsageError::flag(flag, value.to_string(), "is no time", "give seconds above 0"))
+}
+
+fn trace_dir(args: &RunArgs) -> Result<Option<std::path::PathBuf>, UsageError> {
+    let Some(dir) = &args.trace else { return Ok(None) };
+    fs::create_dir_all(dir)
+        .map_err(|error| UsageError::Unwritable { path: dir.clone(), flag: "trace", error })?;
+    Ok(Some(dir.clone()))
+}
+
+fn read(path: &Path, flag: &'static str) -> Result<String, UsageError> {
+    fs::read_to_string(path).map_err(|error| UsageError::Unreadable {
+        path: path.to_owned(),
+        error,
+        help: format!("--{flag} names it"),
+    })
+}
+
+/// A word as a shell would need it.
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}

@@ -1,0 +1,300 @@
+//! Commands that tell about the suite itself: `list`, `explain`, `cases`, `judge`, `coverage`.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use mcp_conform_cases::{
+    Catalogue, Explanation, LoadError, RequirementText, ast::Case, explain as explain_id, language_schema, load_dir,
+};
+use mcp_conform_schemas::Revision;
+use serde_json::{Value, json};
+
+use super::{
+    args::{CasesArgs, CasesCommand, ListArgs, TextFormat},
+    error::UsageError,
+    plan,
+};
+use crate::{
+    coverage::coverage as covered,
+    rules::{self, Observation, Outcome},
+    script,
+};
+
+/// Writes to standard output; a closed pipe is no error.
+fn print(text: &str) -> Result<u8, UsageError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(UsageError::Other(format!("standard output: {error}")))
+        }
+        _ => Ok(0),
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    // Serializing a value that was just built cannot fail.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+pub fn list(args: &ListArgs) -> Result<u8, UsageError> {
+    let cases = plan::cases(&args.cases.dirs)?;
+    if args.format == TextFormat::Json {
+        let cases: Vec<Value> = cases
+            .iter()
+            .map(|case| {
+                let revisions: Vec<&str> = case.revisions.iter().map(|r| r.as_str()).collect();
+                json!({"id": case.id.node, "kind": "case", "title": case.title, "revisions": revisions})
+            })
+            .chain(rules::rules().iter().map(|rule| json!({"id": rule.name, "kind": "rule", "title": rule.title})))
+            .collect();
+        return print(&pretty(&Value::Array(cases)));
+    }
+    let mut out = String::new();
+    let ids = cases.iter().map(|case| case.id.node.len()).chain(rules::rules().iter().map(|rule| rule.name.len()));
+    let width = ids.max().unwrap_or_default();
+    let _ = writeln!(out, "Cases: each provokes something and looks at what comes");
+    for case in &cases {
+        let revisions: Vec<&str> = case.revisions.iter().map(|r| r.as_str()).collect();
+        let _ = writeln!(out, "  {:width$}  {}  [{}]", case.id.node, case.title, revisions.join(", "));
+    }
+    let _ = writeln!(out, "\nRules: each looks at every message of every conversation");
+    for rule in rules::rules() {
+        let _ = writeln!(out, "  {:width$}  {}", rule.name, rule.title);
+    }
+    print(&out)
+}
+
+pub fn explain(id: &str, args: &CasesArgs) -> Result<u8, UsageError> {
+    let cases: Vec<Case> = plan::cases(&args.dirs)?.iter().map(|case| Case::clone(case)).collect();
+    let mut out = String::new();
+    if let Some(rule) = rules::rules().iter().find(|rule| rule.name == id) {
+        let _ = writeln!(out, "{}: {}\n\n{}\n", rule.name, rule.title, rule.about);
+        for (requirement, revision) in rule.requirements {
+            if let Some(row) = Catalogue::get().row(requirement, *revision) {
+                let _ = writeln!(out, "{requirement} ({revision}, {}): {}", row.level, row.requirement);
+                let _ = writeln!(out, "  {}", row.link());
+                tell_proof(&mut out, requirement, *revision);
+            }
+        }
+        return print(&out);
+    }
+    match explain_id(id, &cases) {
+        Explanation::Case(case) => {
+            let revisions: Vec<&str> = case.revisions.iter().map(|r| r.as_str()).collect();
+            let _ = writeln!(out, "{}: {}", case.id, case.title);
+            let _ = writeln!(out, "revisions: {}", revisions.join(", "));
+            if let Some(about) = &case.about {
+                let _ = writeln!(out, "\n{}", about.trim());
+            }
+            if !case.needs.is_empty() {
+                let _ = writeln!(out, "\nNeeds: {}", case.needs.join("; "));
+            }
+            let _ = writeln!(out, "\nSteps:");
+            for line in &case.outline {
+                let _ = writeln!(out, "  {line}");
+            }
+            let _ = writeln!(out, "\nJudges:");
+            for requirement in &case.requirements {
+                tell_requirement(&mut out, requirement);
+            }
+            for own in &case.own {
+                let _ = writeln!(out, "  {own}");
+            }
+        }
+        Explanation::Requirement(texts) => {
+            for requirement in &texts {
+                tell_requirement(&mut out, requirement);
+                let by = rules::rules().iter().filter(|rule| {
+                    rule.requirements.iter().any(|(id, of)| *id == requirement.id && *of == requirement.revision)
+                });
+                let mut judges: Vec<String> = requirement.cases.iter().map(|case| format!("case {case}")).collect();
+                judges.extend(by.map(|rule| format!("rule {}", rule.name)));
+                let judges = if judges.is_empty() { "nothing yet".to_owned() } else { judges.join(", ") };
+                let _ = writeln!(out, "    judged by: {judges}");
+            }
+        }
+        Explanation::Unknown { near } => {
+            let help = match near.first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => "mcp-conform list shows the cases and rules, coverage the requirements".to_owned(),
+            };
+            return Err(UsageError::Other(format!("{id} is no case, rule or requirement\n  {help}")));
+        }
+    }
+    print(&out)
+}
+
+fn tell_requirement(out: &mut String, requirement: &RequirementText) {
+    let RequirementText { id, revision, level, requirement: text, link, remedy, contested, .. } = requirement;
+    let _ = writeln!(out, "  {id} ({revision}, {level}): {text}");
+    let _ = writeln!(out, "    {link}");
+    if let Some(remedy) = remedy {
+        let _ = writeln!(out, "    fix: {remedy}");
+    }
+    if !contested.is_empty() {
+        let items: Vec<String> = contested.iter().map(|item| format!("C{}", item.item)).collect();
+        let _ = writeln!(out, "    contested in part: {}", items.join(", "));
+    }
+    tell_proof(out, id, *revision);
+}
+
+fn tell_proof(out: &mut String, id: &str, revision: Revision) {
+    let faults: Vec<&str> = mcp_reference_server::faults()
+        .iter()
+        .filter(|fault| fault.breaks.iter().any(|(broken, of)| *broken == id && *of == revision.as_str()))
+        .map(|fault| fault.name)
+        .collect();
+    if !faults.is_empty() {
+        let _ = writeln!(out, "    proven by: {}", faults.join(", "));
+    }
+}
+
+pub fn cases(command: &CasesCommand) -> Result<u8, UsageError> {
+    match command {
+        CasesCommand::Schema => print(&pretty(&language_schema())),
+        CasesCommand::Check { path: None } => {
+            let count = mcp_conform_cases::suite().len();
+            print(&format!("{count} cases of the suite are sound\n"))
+        }
+        CasesCommand::Check { path: Some(path) } => {
+            let cases = load_dir(path).map_err(|error| UsageError::Cases(load_error(&error)))?;
+            let unknown = cases.iter().flat_map(|case| unknown_checks(case)).collect::<Vec<_>>();
+            if let Some(first) = unknown.first() {
+                return Err(UsageError::Cases(first.clone()));
+            }
+            let plural = if cases.len() == 1 { "case is" } else { "cases are" };
+            print(&format!("{} {plural} sound\n", cases.len()))
+        }
+    }
+}
+
+/// Named checks that do not exist: the language does not know them, the harness does.
+fn unknown_checks(case: &Case) -> Vec<String> {
+    use mcp_conform_cases::ast::Step;
+    case.steps
+        .iter()
+        .filter_map(|step| match &step.node {
+            Step::Check(check) if !script::checks().iter().any(|known| known.name == check.name.node) => {
+                let known: Vec<&str> = script::checks().iter().map(|check| check.name).collect();
+                Some(format!(
+                    "{}: there is no check named {}\n  known are {}",
+                    case.source.name,
+                    check.name.node,
+                    known.join(", ")
+                ))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+pub fn load_error(error: &LoadError) -> String {
+    match error {
+        LoadError::Scripts(faults) => {
+            let styled = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+            faults.iter().map(|fault| fault.render(styled)).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}
+
+pub fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageError> {
+    let mut broken = false;
+    let mut out = String::new();
+    let mut all = Vec::new();
+    for file in files {
+        let observations =
+            rules::judge_file(file).map_err(|error| UsageError::Other(format!("{}: {error}", file.display())))?;
+        broken |= observations.iter().any(fails);
+        if format == TextFormat::Json {
+            all.push(json!({"file": file.display().to_string(), "observations": observed(&observations)}));
+        } else {
+            tell_observations(&mut out, file, &observations);
+        }
+    }
+    if format == TextFormat::Json {
+        out = pretty(&Value::Array(all));
+    }
+    print(&out)?;
+    Ok(u8::from(broken))
+}
+
+fn fails(observation: &Observation) -> bool {
+    let row = Catalogue::get().row(observation.requirement, observation.revision);
+    row.is_some_and(|row| row.grade == mcp_conform_cases::Grade::Fail)
+        && observation.violations.iter().any(|violation| violation.outcome == Outcome::Broken)
+}
+
+fn observed(observations: &[Observation]) -> Vec<Value> {
+    observations
+        .iter()
+        .map(|observation| {
+            let violations: Vec<Value> = observation
+                .violations
+                .iter()
+                .map(|violation| {
+                    let contested = match violation.outcome {
+                        Outcome::Broken => None,
+                        Outcome::Contested(item) => Some(item),
+                    };
+                    json!({"event": violation.event, "pointer": violation.pointer,
+                           "message": violation.message, "contested": contested})
+                })
+                .collect();
+            json!({"rule": observation.rule, "requirement": observation.requirement,
+                   "revision": observation.revision, "occasions": observation.occasions, "violations": violations})
+        })
+        .collect()
+}
+
+fn tell_observations(out: &mut String, file: &std::path::Path, observations: &[Observation]) {
+    let seen = observations.iter().filter(|observation| observation.occasions > 0).count();
+    let count: usize = observations.iter().map(|observation| observation.violations.len()).sum();
+    let _ = writeln!(out, "{}: {seen} requirements had an occasion, {count} violations", file.display());
+    for observation in observations {
+        for violation in &observation.violations {
+            let contested = match violation.outcome {
+                Outcome::Broken => "",
+                Outcome::Contested(_) => " (contested)",
+            };
+            let _ = writeln!(
+                out,
+                "  event {}: {} ({}, {}){contested}: {}",
+                violation.event, observation.requirement, observation.revision, observation.rule, violation.message
+            );
+        }
+    }
+}
+
+pub fn coverage(args: &CasesArgs, format: TextFormat) -> Result<u8, UsageError> {
+    let cases = plan::cases(&args.dirs)?;
+    let coverage = covered(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
+    match format {
+        TextFormat::Json => print(&pretty(&serde_json::to_value(&coverage).unwrap_or_default())),
+        TextFormat::Text => {
+            let mut out = String::new();
+            let _ = writeln!(
+                out,
+                "{} requirements, {} judged, {} not judged yet",
+                coverage.requirements,
+                coverage.judged,
+                coverage.unjudged.len()
+            );
+            for check in &coverage.checks {
+                let faults = if check.faults.is_empty() { "none".to_owned() } else { check.faults.join(", ") };
+                let _ = writeln!(out, "\n{} {}", check.kind, check.id);
+                for requirement in &check.requirements {
+                    let _ = writeln!(out, "  {requirement}");
+                }
+                let _ = writeln!(out, "  faults: {faults}");
+            }
+            print(&out)
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! A run: probing, learning, playing, folding, reporting.
+
+mod compare;
+mod options;
+mod probe;
+mod results;
+mod runner;
+pub mod surface;
+mod survey;
+
+pub use options::{HttpTarget, RunOptions, ToolChoice};
+pub use runner::{Control, Progress, areas_of, run};

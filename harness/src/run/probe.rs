@@ -1,0 +1,220 @@
+//! Which revisions a target speaks, and how that was found.
+//!
+//! Both eras are always probed, each in a process or session of its own: a discovery answer does not say that legacy
+//! clients are turned away, and servers that list only 2026-07-28 may serve 2025-11-25 all the same.
+
+use std::{sync::Arc, time::Duration};
+
+use mcp_conform_reports::model::RevisionSupport;
+use mcp_conform_schemas::{Era, Revision};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::survey::discover_result;
+use crate::{
+    conversation::{
+        Answer, AnswerKind, Bench, Call, Conversation, OpenError, OpenErrorKind, Opening, Target, all_capabilities,
+        connect, initialize, open,
+    },
+    trace::Transport,
+};
+
+/// What both probes of one target brought. The conversations are open and to be used on, or ended.
+#[derive(Debug)]
+pub struct Probed {
+    pub legacy: Result<Conversation, OpenError>,
+    pub modern: Modern,
+}
+
+#[derive(Debug)]
+pub struct Modern {
+    /// The conversation, unless none could be opened.
+    pub talk: Option<Conversation>,
+    /// The `DiscoverResult`, when 2026-07-28 is served.
+    pub discovered: Option<Value>,
+    /// What came instead.
+    pub instead: String,
+    pub start_error: Option<OpenErrorKind>,
+}
+
+/// Probes both eras side by side.
+pub async fn probe(target: &Target, bench: &Arc<Bench>) -> Probed {
+    let (done, legacy_answered) = tokio::sync::watch::channel(None);
+    let legacy = async {
+        let started = Instant::now();
+        let opening = Opening { capabilities: all_capabilities(), ..Opening::new(Era::Legacy) };
+        let legacy = open(target, bench, opening).await;
+        // A refusal tells as well as a result that the server is up.
+        done.send_replace(Some(started.elapsed()));
+        legacy
+    };
+    let (legacy, modern) = tokio::join!(legacy, discover(target, bench, legacy_answered));
+    Probed { legacy, modern }
+}
+
+async fn discover(
+    target: &Target,
+    bench: &Arc<Bench>,
+    mut legacy: tokio::sync::watch::Receiver<Option<Duration>>,
+) -> Modern {
+    let opening = Opening { capabilities: all_capabilities(), ..Opening::new(Era::Modern) };
+    let talk = match connect(target, bench, opening).await {
+        Ok(talk) => talk,
+        Err(error) => {
+            let instead = error.to_string();
+            return Modern { talk: None, discovered: None, instead, start_error: Some(error) };
+        }
+    };
+    talk.mark("", "discover", "");
+    let call = Call { method: "server/discover".to_owned(), ..Call::default() };
+    let ticket = match talk.send(call).await {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            let instead = error.to_string();
+            return Modern { talk: Some(talk), discovered: None, instead, start_error: None };
+        }
+    };
+    // A server of the old era may ignore what comes before `initialize`. How long a start takes here is known once the
+    // other probe was answered; silence long after that is an answer.
+    let patient = talk.answer(&ticket, Some(bench.deadlines.start));
+    let impatient = async {
+        let took = legacy.wait_for(Option::is_some).await.ok().and_then(|took| *took).unwrap_or_default();
+        tokio::time::sleep(took * 2 + bench.deadlines.answer / 4).await;
+    };
+    let answer = tokio::select! {
+        answer = patient => answer,
+        () = impatient => {
+            talk.retire("an answer did not come");
+            Answer::silence(None)
+        }
+    };
+    let discovered = discover_result(&answer).filter(|result| names_modern(result));
+    if let Some(result) = &discovered {
+        talk.settle(Revision::V2026_07_28, result.get("capabilities").cloned().unwrap_or_default(), None);
+    }
+    Modern { talk: Some(talk), discovered, instead: answer.describe(), start_error: None }
+}
+
+fn names_modern(result: &Value) -> bool {
+    let versions = result.get("supportedVersions").and_then(Value::as_array);
+    versions.is_some_and(|list| list.iter().any(|v| v.as_str() == Some(Revision::V2026_07_28.as_str())))
+}
+
+/// Support of all five revisions over one transport.
+pub async fn revisions(target: &Target, bench: &Arc<Bench>, probed: &Probed) -> (Vec<RevisionSupport>, Vec<Conversation>) {
+    let mut out = Vec::new();
+    let mut to_end = Vec::new();
+    let over = target.transport();
+    let newest = match &probed.legacy {
+        Ok(talk) => talk.negotiated(),
+        Err(_) => None,
+    };
+    let older: Vec<Revision> =
+        Revision::ALL.into_iter().filter(|v| v.era() == Era::Legacy && *v != Revision::V2025_11_25).collect();
+    let asked = if newest.is_some() {
+        futures_util::future::join_all(older.iter().map(|version| negotiate(target, bench, *version))).await
+    } else {
+        Vec::new()
+    };
+    for (version, (answered, talk)) in older.iter().zip(asked) {
+        out.push(legacy_support(*version, answered, over));
+        to_end.extend(talk);
+    }
+    if newest.is_none() {
+        out.extend(older.iter().map(|version| unsupported(*version, "initialize is not served".to_owned())));
+    }
+    out.push(match (&probed.legacy, newest) {
+        (_, Some(version)) => legacy_support(Revision::V2025_11_25, Negotiation::Version(version.to_string()), over),
+        (Err(error), None) => unsupported(Revision::V2025_11_25, error.kind.to_string()),
+        (Ok(_), None) => unsupported(Revision::V2025_11_25, "no version was negotiated".to_owned()),
+    });
+    out.push(match &probed.modern.discovered {
+        Some(_) => RevisionSupport {
+            revision: Revision::V2026_07_28.to_string(),
+            supported: true,
+            how: "server/discover lists it".to_owned(),
+            transports: vec![over.as_str().to_owned()],
+        },
+        None => unsupported(
+            Revision::V2026_07_28,
+            format!("server/discover was answered with {}", probed.modern.instead),
+        ),
+    });
+    (out, to_end)
+}
+
+enum Negotiation {
+    Other(String),
+    Version(String),
+}
+
+async fn negotiate(target: &Target, bench: &Arc<Bench>, version: Revision) -> (Negotiation, Option<Conversation>) {
+    let opening = Opening { version: Some(version.to_string()), ..Opening::new(Era::Legacy) };
+    let talk = match connect(target, bench, opening).await {
+        Ok(talk) => talk,
+        Err(error) => return (Negotiation::Other(error.to_string()), None),
+    };
+    talk.mark("", "negotiate", version.as_str());
+    let answer = match talk.request(initialize(talk.opening()), Some(bench.deadlines.start)).await {
+        Ok((ticket, answer)) => {
+            note_session(&talk, ticket.exchange, &answer);
+            answer
+        }
+        Err(error) => return (Negotiation::Other(error.to_string()), Some(talk)),
+    };
+    let given = answer.result().and_then(|r| Some(r.get("protocolVersion")?.as_str()?.to_owned()));
+    let negotiation = match given {
+        Some(given) if answer.kind == AnswerKind::Result => Negotiation::Version(given),
+        _ => Negotiation::Other(answer.describe()),
+    };
+    (negotiation, Some(talk))
+}
+
+/// Settles the version and session, so that the conversation can be ended properly.
+fn note_session(talk: &Conversation, exchange: Option<u32>, answer: &Answer) {
+    let Some(result) = answer.result() else { return };
+    let Some(version) = result.get("protocolVersion").and_then(Value::as_str).and_then(|v| v.parse().ok()) else {
+        return;
+    };
+    let session = match talk.transport() {
+        Transport::Http => crate::conversation::response_header(&talk.events(), exchange, "mcp-session-id"),
+        Transport::Stdio => None,
+    };
+    talk.settle(version, result.get("capabilities").cloned().unwrap_or_default(), session);
+}
+
+fn legacy_support(asked: Revision, negotiation: Negotiation, over: Transport) -> RevisionSupport {
+    match negotiation {
+        Negotiation::Version(given) if given == asked.as_str() => RevisionSupport {
+            revision: asked.to_string(),
+            supported: true,
+            how: "initialize negotiates it".to_owned(),
+            transports: vec![over.as_str().to_owned()],
+        },
+        Negotiation::Version(given) => unsupported(asked, format!("initialize answers {given} when it is asked for")),
+        Negotiation::Other(came) => unsupported(asked, format!("initialize was answered with {came}")),
+    }
+}
+
+fn unsupported(revision: Revision, how: String) -> RevisionSupport {
+    RevisionSupport { revision: revision.to_string(), supported: false, how, transports: Vec::new() }
+}
+
+/// Support over several transports, one line a revision: supported where any transport has it.
+pub fn merge(lists: Vec<Vec<RevisionSupport>>) -> Vec<RevisionSupport> {
+    let mut out: Vec<RevisionSupport> = Vec::new();
+    for support in lists.into_iter().flatten() {
+        match out.iter_mut().find(|known| known.revision == support.revision) {
+            None => out.push(support),
+            Some(known) => {
+                if support.supported && !known.supported {
+                    known.how = support.how;
+                    known.supported = true;
+                }
+                known.transports.extend(support.transports);
+            }
+        }
+    }
+    out.sort_by(|a, b| a.revision.cmp(&b.revision));
+    out
+}

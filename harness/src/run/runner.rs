@@ -1,0 +1,642 @@
+//! Runs the suite on a target: probes it, learns what it offers, plays the cases, folds the rules, and reports.
+//!
+//! [`run`] is the entry. Everything found goes into one list at once, so that an interrupted run still has a report.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream};
+use mcp_conform_cases::{
+    Catalogue, Row,
+    ast::{Case, ServedEras},
+};
+use mcp_conform_reports::model::{
+    CheckResult, Cost, Omission, Report, RevisionSupport, Summary, Target as TargetInfo, TargetStatus, Tool, VERSION,
+    Verdict,
+};
+use mcp_conform_schemas::{Era, Revision};
+use tokio::{sync::watch, task::JoinSet, time::Instant};
+
+use super::{
+    compare,
+    options::{HttpTarget, RunOptions},
+    probe::{self, Probed},
+    results::{self, Place, RuleTally, cases_transport},
+    surface::{CallState, Surface, served},
+    survey::survey,
+};
+use crate::{
+    conversation::{Bench, Conversation, OpenErrorKind, Target},
+    process,
+    rules,
+    script::{CaseOutcome, Ground, Pool, Stage, Unmet, Word, each_requirement, meet, play},
+    trace::{Event, Transport},
+    transport::{Diagnosis, Served, diagnose, diagnose_start},
+    wire::Limits,
+};
+
+/// What the run tells while it goes on.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    pub done: usize,
+    pub total: usize,
+    /// What runs now.
+    pub what: String,
+}
+
+/// How a run is watched and stopped.
+#[derive(Clone)]
+pub struct Control {
+    pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
+    /// Set to a reason to end the run; what was found so far is reported.
+    pub stop: watch::Receiver<Option<String>>,
+}
+
+/// Runs the suite. Never fails: what could not be done is in the report.
+pub async fn run(options: RunOptions, control: Control) -> Report {
+    let started = Instant::now();
+    let bench = Arc::new(Bench::new(options.deadlines, Limits::default(), options.secrets.clone()));
+    let (stop_inside, inside) = watch::channel(None);
+    let runner = Arc::new(Runner {
+        found: Mutex::default(),
+        options: Arc::new(options),
+        bench,
+        stop_inside,
+        progress: control.progress.clone(),
+    });
+    let stopped = stopped(control.stop, inside, runner.options.max_time);
+    let interrupted = tokio::select! {
+        () = runner.clone().drive() => None,
+        reason = stopped => Some(reason),
+    };
+    // Whatever the reason for the end, no process outlives the run.
+    process::end_all().await;
+    runner.report(started.elapsed(), interrupted)
+}
+
+async fn stopped(
+    mut outside: watch::Receiver<Option<String>>,
+    mut inside: watch::Receiver<Option<String>>,
+    max_time: Option<Duration>,
+) -> String {
+    let reason = |given: Result<watch::Ref<'_, Option<String>>, _>| match given {
+        Ok(reason) => reason.clone(),
+        Err::<_, watch::error::RecvError>(_) => None,
+    };
+    let timer = async {
+        match max_time {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    let from_outside = async {
+        match reason(outside.wait_for(Option::is_some).await) {
+            Some(reason) => reason,
+            // Nobody is left who could stop the run.
+            None => std::future::pending().await,
+        }
+    };
+    let from_inside = async {
+        match reason(inside.wait_for(Option::is_some).await) {
+            Some(reason) => reason,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        reason = from_outside => reason,
+        reason = from_inside => reason,
+        () = timer => "--max-time passed".to_owned(),
+    }
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    results: Vec<CheckResult>,
+    revisions: Vec<Vec<RevisionSupport>>,
+    server: Option<String>,
+    transports: Vec<Transport>,
+    failures: Vec<(Transport, Diagnosis)>,
+    omissions: Vec<Omission>,
+    notes: Vec<String>,
+    done: usize,
+    total: usize,
+}
+
+struct Runner {
+    options: Arc<RunOptions>,
+    bench: Arc<Bench>,
+    found: Mutex<Found>,
+    stop_inside: watch::Sender<Option<String>>,
+    progress: Arc<dyn Fn(Progress) + Send + Sync>,
+}
+
+/// One place of judgement with the rules' tally and the conversations that are being ended.
+struct Session {
+    stage: Arc<Stage>,
+    place: Place,
+    tally: Mutex<RuleTally>,
+    enders: Mutex<JoinSet<()>>,
+}
+
+impl Runner {
+    async fn drive(self: Arc<Self>) {
+        let stdio = async {
+            if let Some(target) = &self.options.stdio {
+                self.target(Target::Stdio(target.clone())).await;
+            }
+        };
+        let http = async {
+            if let Some(target) = &self.options.http {
+                self.http(target).await;
+            }
+        };
+        tokio::join!(stdio, http);
+        if self.options.stdio.is_some() && self.options.http.is_some() {
+            let compared = compare::transports(&self.found().results);
+            self.found().results.extend(compared);
+        }
+    }
+
+    async fn http(self: &Arc<Self>, target: &HttpTarget) {
+        let served = match &target.serve {
+            None => None,
+            Some(command) => {
+                self.bench.count_start();
+                match Served::start(command, &target.endpoint.url, self.bench.deadlines.start).await {
+                    Ok(served) => Some(served),
+                    Err(error) => {
+                        self.found().failures.push((Transport::Http, error.diagnosis()));
+                        return;
+                    }
+                }
+            }
+        };
+        self.target(Target::Http(target.endpoint.clone())).await;
+        if let Some(served) = served {
+            served.end().await;
+        }
+    }
+
+    async fn target(self: &Arc<Self>, target: Target) {
+        self.tell("probing both eras");
+        let transport = target.transport();
+        let probed = probe::probe(&target, &self.bench).await;
+        let legacy = probed.legacy.is_ok();
+        let modern = probed.modern.discovered.is_some();
+        let Some(eras) = served(legacy, modern) else {
+            self.unreachable(transport, probed).await;
+            return;
+        };
+        self.found().transports.push(transport);
+        let revisions = async {
+            let (support, to_end) = probe::revisions(&target, &self.bench, &probed).await;
+            self.found().revisions.push(support);
+            to_end
+        };
+        let surveys = async {
+            let legacy = async {
+                match &probed.legacy {
+                    Ok(talk) => Some(survey(talk, &self.options, None).await),
+                    Err(_) => None,
+                }
+            };
+            let modern = async {
+                match (&probed.modern.talk, &probed.modern.discovered) {
+                    (Some(talk), Some(result)) => Some(survey(talk, &self.options, Some(result)).await),
+                    _ => None,
+                }
+            };
+            tokio::join!(legacy, modern)
+        };
+        self.tell("learning what the server offers");
+        let (to_end, (legacy_surface, modern_surface)) = tokio::join!(revisions, surveys);
+        let mut loose = to_end;
+        let mut sessions = Vec::new();
+        let Probed { legacy, modern } = probed;
+        let (legacy_talk, legacy_failed) = match legacy {
+            Ok(talk) => (Some(talk), None),
+            Err(error) => (None, error.conversation),
+        };
+        loose.extend(legacy_failed);
+        for (era, talk, surface) in
+            [(Era::Legacy, legacy_talk, legacy_surface), (Era::Modern, modern.talk, modern_surface)]
+        {
+            match (talk, surface) {
+                (Some(talk), Some(surface)) if self.options.revisions.contains(&era.judged()) => {
+                    sessions.push(self.session(&target, era, eras, surface, talk));
+                }
+                (talk, _) => loose.extend(talk),
+            }
+        }
+        // Conversations that nothing is judged by are ended all the same.
+        let ending = async { futures_util::future::join_all(loose.iter().map(Conversation::end)).await };
+        let playing = futures_util::future::join_all(sessions.into_iter().map(|session| self.play(session)));
+        tokio::join!(ending, playing);
+    }
+
+    fn session(
+        self: &Arc<Self>,
+        target: &Target,
+        era: Era,
+        eras: ServedEras,
+        mut surface: Surface,
+        talk: Conversation,
+    ) -> Arc<Session> {
+        if let Target::Http(endpoint) = target {
+            surface.loopback = is_loopback(&endpoint.url);
+        }
+        self.note_surface(&surface, era);
+        let version = surface.version.unwrap_or(era.judged());
+        let stage = Arc::new(Stage {
+            target: target.clone(),
+            bench: self.bench.clone(),
+            era,
+            revision: era.judged(),
+            served: eras,
+            surface: Arc::new(surface),
+            token: self.options.token,
+            fixture: false,
+            seed: self.options.seed,
+            repro_target: self.options.repro_target.clone(),
+            pool: Pool::default(),
+            dead: Mutex::default(),
+        });
+        let place = Place { revision: era.judged(), version, transport: target.transport() };
+        let session = Arc::new(Session { stage, place, tally: Mutex::default(), enders: Mutex::default() });
+        self.end(&session, talk);
+        session
+    }
+
+    /// Plays every case of a session, then the rules' tally.
+    async fn play(self: &Arc<Self>, session: Arc<Session>) {
+        let cases: Vec<Arc<Case>> = self.options.cases.iter().filter(|case| self.wanted(case, &session)).cloned().collect();
+        self.found().total += cases.len();
+        stream::iter(cases)
+            .for_each_concurrent(self.options.jobs, |case| {
+                let session = session.clone();
+                let runner = self.clone();
+                async move {
+                    // A task of its own, so that a panic in one case is a harness error and not the end of the run.
+                    let name = case.id.node.clone();
+                    let playing = tokio::spawn({
+                        let (runner, session) = (runner.clone(), session.clone());
+                        async move { runner.case(&case, &session).await }
+                    });
+                    let playing = AbortOnDrop(playing);
+                    if let Err(error) = playing.join().await {
+                        runner.crashed(&name, session.place, &error.to_string());
+                    }
+                    runner.found().done += 1;
+                    runner.tell(&name);
+                }
+            })
+            .await;
+        for talk in session.stage.pool.drain() {
+            self.end(&session, talk);
+        }
+        let mut enders = std::mem::take(&mut *lock(&session.enders));
+        while enders.join_next().await.is_some() {}
+        let tally = std::mem::take(&mut *lock(&session.tally));
+        let results = tally.results(session.place, &|rule, row| self.wants_row(rule, row));
+        self.found().results.extend(results);
+    }
+
+    async fn case(self: &Arc<Self>, case: &Case, session: &Arc<Session>) {
+        let stage = &session.stage;
+        if !case.transports.contains(&cases_transport(session.place.transport)) {
+            return;
+        }
+        let ground = Ground {
+            surface: &stage.surface,
+            served: stage.served,
+            token: stage.token,
+            fixture: stage.fixture,
+            http: session.place.transport == Transport::Http,
+        };
+        let values = match meet(case.needs.iter().map(|need| &need.node), ground) {
+            Ok(values) => values,
+            Err(Unmet::NotApplicable(reason)) => {
+                return self.leave_out(case, session.place, Verdict::NotApplicable, &reason, None);
+            }
+            Err(Unmet::NotVerified(reason, flag)) => {
+                return self.leave_out(case, session.place, Verdict::NotVerified, &reason, flag);
+            }
+        };
+        let (mut outcome, to_end) = play(case, stage, values.clone(), false).await;
+        to_end.into_iter().for_each(|talk| self.end(session, talk));
+        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word == Word::Broken) {
+            let (alone, to_end) = play(case, stage, values, true).await;
+            to_end.into_iter().for_each(|talk| self.end(session, talk));
+            outcome = self.alone(case, session.place, outcome, alone);
+        }
+        let mut results = Vec::new();
+        for verdict in outcome.verdicts {
+            let flag = (verdict.word == Word::NotVerified).then(|| self.flag_for(&verdict.message)).flatten();
+            results.push(results::of_case(&case.id.node, session.place, verdict, flag));
+        }
+        self.add(results);
+    }
+
+    /// A case counts by its run on a fresh conversation; what only failed on a shared one is told as advice.
+    fn alone(&self, case: &Case, place: Place, shared: CaseOutcome, alone: CaseOutcome) -> CaseOutcome {
+        let mut told = Vec::new();
+        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word == Word::Broken) {
+            let again = alone.verdicts.iter().any(|other| {
+                other.requirement == verdict.requirement
+                    && other.subject == verdict.subject
+                    && other.word == Word::Broken
+            });
+            if !again {
+                let mut result = results::of_case(&case.id.node, place, verdict, None);
+                result.verdict = Verdict::Advice;
+                result.message = format!("depends on what came before on the same connection: {}", result.message);
+                told.push(result);
+            }
+        }
+        self.add(told);
+        alone
+    }
+
+    fn leave_out(&self, case: &Case, place: Place, verdict: Verdict, reason: &str, flag: Option<String>) {
+        let mut names: Vec<&str> = Vec::new();
+        for step in &case.steps {
+            each_requirement(&step.node, &mut |requirement| {
+                if let Some(requirement) = requirement.of(place.revision)
+                    && !names.contains(&requirement.node.as_str())
+                {
+                    names.push(&requirement.node);
+                }
+            });
+        }
+        let results = names
+            .into_iter()
+            .map(|name| results::left_out(&case.id.node, name, place, verdict, reason.to_owned(), flag.clone()))
+            .collect();
+        self.add(results);
+    }
+
+    fn crashed(&self, case: &str, place: Place, error: &str) {
+        let message = format!("the case could not be played to its end: {error}; please report this");
+        self.add(vec![results::left_out(case, "", place, Verdict::HarnessError, message, None)]);
+    }
+
+    fn add(&self, results: Vec<CheckResult>) {
+        let failed = results.iter().any(|result| result.verdict == Verdict::Fail);
+        self.found().results.extend(results);
+        if failed && self.options.fail_fast {
+            self.stop_inside.send_replace(Some("--fail-fast: something failed".to_owned()));
+        }
+    }
+
+    /// Ends a conversation beside everything else, then folds the rules over its trace.
+    fn end(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation) {
+        let runner = self.clone();
+        let inner = session.clone();
+        lock(&session.enders).spawn(async move {
+            talk.end().await;
+            runner.fold(&inner, &talk);
+        });
+    }
+
+    fn fold(&self, session: &Session, talk: &Conversation) {
+        let events = talk.events();
+        let file = self.write_trace(talk, &events);
+        let observations = rules::judge(&events);
+        let stage = &session.stage;
+        let failed = lock(&session.tally).add(observations, &events, file.as_deref(), &|case| {
+            let case = case.map(|case| format!(" --case {case}")).unwrap_or_default();
+            format!("mcp-conform run {} --revision {}{case}", stage.repro_target, stage.revision)
+        });
+        if failed && self.options.fail_fast {
+            self.stop_inside.send_replace(Some("--fail-fast: something failed".to_owned()));
+        }
+    }
+
+    fn write_trace(&self, talk: &Conversation, events: &[Arc<Event>]) -> Option<String> {
+        let folder = self.options.trace_dir.as_ref()?;
+        let name = format!("{:04}-{}-{}.jsonl", talk.number(), talk.era(), talk.transport().as_str());
+        let path: PathBuf = folder.join(&name);
+        match crate::trace::write_file(&path, events) {
+            Ok(()) => Some(name),
+            Err(error) => {
+                self.found().notes.push(format!("a trace could not be written: {error}"));
+                None
+            }
+        }
+    }
+
+    fn wanted(&self, case: &Case, session: &Session) -> bool {
+        if !case.revisions.contains(&session.place.revision) {
+            return false;
+        }
+        if !self.options.case_filter.is_empty() && !self.options.case_filter.is_match(&case.id.node) {
+            return false;
+        }
+        self.options.areas.is_empty() || areas_of(case, session.place.revision).iter().any(|area| self.area(area))
+    }
+
+    fn wants_row(&self, rule: &str, row: &Row) -> bool {
+        let by_name = self.options.case_filter.is_empty() || self.options.case_filter.is_match(rule);
+        by_name && (self.options.areas.is_empty() || self.area(row.area))
+    }
+
+    fn area(&self, area: &str) -> bool {
+        self.options.areas.iter().any(|wanted| wanted == area)
+    }
+
+    fn flag_for(&self, reason: &str) -> Option<String> {
+        reason.contains("--tool-args").then(|| "--tool-args NAME=JSON".to_owned())
+    }
+
+    fn note_surface(&self, surface: &Surface, era: Era) {
+        let mut found = self.found();
+        if found.server.is_none() {
+            found.server.clone_from(&surface.server);
+        }
+        for gap in &surface.gaps {
+            found.notes.push(format!("{era}: {gap}"));
+        }
+        let not_allowed: Vec<&str> = surface.not_allowed().map(super::surface::ToolFacts::name).collect();
+        if !not_allowed.is_empty() {
+            let what = format!(
+                "{} of {} tools were not called, because they do not say readOnlyHint: true: {}",
+                not_allowed.len(),
+                surface.tools.len(),
+                some_of(&not_allowed)
+            );
+            add_omission(&mut found.omissions, what, "--tools all");
+        }
+        let refused: BTreeMap<&str, &str> = surface
+            .tools
+            .iter()
+            .filter_map(|facts| match &facts.call {
+                CallState::Refused(why) | CallState::NoArguments(why) => Some((facts.name(), why.as_str())),
+                CallState::Accepted | CallState::NotAllowed => None,
+            })
+            .collect();
+        if !refused.is_empty() {
+            let names: Vec<&str> = refused.keys().copied().collect();
+            let what = format!("made-up arguments were not accepted by: {}", some_of(&names));
+            add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
+        }
+    }
+
+    /// Neither era is served: the target is what is told about, not the server.
+    async fn unreachable(&self, transport: Transport, probed: Probed) {
+        let mut diagnosis = None;
+        let mut talks = Vec::new();
+        match probed.legacy {
+            Ok(talk) => talks.push(talk),
+            Err(error) => {
+                if let OpenErrorKind::Start(start) = &error.kind {
+                    diagnosis = Some(diagnose_start(start));
+                }
+                talks.extend(error.conversation);
+            }
+        }
+        talks.extend(probed.modern.talk);
+        if let Some(OpenErrorKind::Start(start)) = &probed.modern.start_error {
+            diagnosis.get_or_insert_with(|| diagnose_start(start));
+        }
+        // Only the end of the process shows how it ended.
+        futures_util::future::join_all(talks.iter().map(Conversation::end)).await;
+        for talk in &talks {
+            let events = talk.events();
+            self.write_trace(talk, &events);
+            if diagnosis.is_none() {
+                diagnosis = diagnose(&events);
+            }
+        }
+        let diagnosis = diagnosis.unwrap_or_else(|| Diagnosis {
+            status: TargetStatus::NotMcp,
+            message: "the server answers, and neither initialize nor server/discover as MCP says".to_owned(),
+            evidence: Vec::new(),
+        });
+        self.found().failures.push((transport, diagnosis));
+    }
+
+    fn tell(&self, what: &str) {
+        let (done, total) = {
+            let found = self.found();
+            (found.done, found.total)
+        };
+        (self.progress)(Progress { done, total, what: what.to_owned() });
+    }
+
+    fn report(&self, took: Duration, interrupted: Option<String>) -> Report {
+        let found = std::mem::take(&mut *self.found());
+        let options = &self.options;
+        let revisions = probe::merge(found.revisions);
+        let results = found.results;
+        let failure = found.failures.into_iter().next();
+        let (status, message, evidence) = match failure {
+            Some((_, diagnosis)) if found.transports.is_empty() => {
+                (diagnosis.status, Some(diagnosis.message), diagnosis.evidence)
+            }
+            Some((transport, diagnosis)) => {
+                // One of two transports could not be judged: that is no reason to call the run good.
+                let message = format!("over {}: {}", transport.as_str(), diagnosis.message);
+                (diagnosis.status, Some(message), diagnosis.evidence)
+            }
+            None => (TargetStatus::Ok, None, Vec::new()),
+        };
+        let mut report = Report {
+            version: VERSION,
+            tool: Tool {
+                name: "mcp-conform".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                seed: options.seed,
+            },
+            target: TargetInfo {
+                status,
+                name: options.secrets.redact_text(&options.name),
+                server: found.server,
+                transports: found.transports.iter().map(|t| t.as_str().to_owned()).collect(),
+                message,
+                evidence,
+            },
+            revisions,
+            requirements: results::requirement_infos(&results),
+            summary: Summary::of(&results),
+            results,
+            cost: Cost {
+                process_starts: self.bench.process_starts(),
+                requests: self.bench.requests(),
+                waited_s: self.bench.waited().as_secs_f64(),
+                took_s: took.as_secs_f64(),
+            },
+            omissions: found.omissions,
+            notes: found.notes,
+            interrupted,
+        };
+        mcp_conform_reports::order::sort(&mut report);
+        report
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        lock(&self.found)
+    }
+}
+
+/// Areas of the requirements that a case can judge.
+pub fn areas_of(case: &Case, revision: Revision) -> Vec<&'static str> {
+    let mut areas = Vec::new();
+    for step in &case.steps {
+        each_requirement(&step.node, &mut |requirement| {
+            let row = requirement.of(revision).and_then(|id| Catalogue::get().row(&id.node, revision));
+            if let Some(row) = row
+                && !areas.contains(&row.area)
+            {
+                areas.push(row.area);
+            }
+        });
+    }
+    areas
+}
+
+/// A task that ends with its waiter: an interrupted run leaves no case running.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> AbortOnDrop<T> {
+    async fn join(mut self) -> Result<T, tokio::task::JoinError> {
+        (&mut self.0).await
+    }
+}
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn add_omission(omissions: &mut Vec<Omission>, what: String, flag: &str) {
+    if !omissions.iter().any(|known| known.what == what) {
+        omissions.push(Omission { what, flag: flag.to_owned() });
+    }
+}
+
+fn some_of(names: &[&str]) -> String {
+    const MOST: usize = 8;
+    let mut text = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        text.push_str(&format!(" and {} more", names.len() - MOST));
+    }
+    text
+}
+
+fn is_loopback(url: &url::Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
