@@ -2,5 +2,7 @@
 //!
 //! One way through the house: drive (`process`, `transport`, `conversation`), trace, judge (`rules`, cases), report.
 
+pub mod process;
 pub mod trace;
+pub mod transport;
 pub mod wire;
