@@ -123,13 +123,13 @@ impl Recorder {
 
     /// A line on stdin or stdout, without its line end.
     pub fn line(&self, direction: Direction, raw: Bytes, end: LineEnd, cut: usize, intent: Intent) -> u64 {
-        let frame = self.frame(raw);
+        let frame = self.frame(raw, cut);
         self.push(Body::Line(Line { direction, frame, end, cut, intent, raw: false }))
     }
 
     /// Bytes of ours on stdin that are not one message in one line.
     pub fn raw_bytes(&self, bytes: Bytes) -> u64 {
-        let frame = self.frame(bytes);
+        let frame = self.frame(bytes, 0);
         let intent = Intent { wrong: vec![String::new()] };
         self.push(Body::Line(Line { direction: Direction::Out, frame, end: LineEnd::Eof, cut: 0, intent, raw: true }))
     }
@@ -159,20 +159,31 @@ impl Recorder {
 
     pub fn http_body(&self, exchange: Exchange, status: u16, raw: Bytes, cut: usize) -> u64 {
         let raw = self.redact(raw);
-        let frame = (!raw.is_empty()).then(|| Arc::new(Frame::read(raw.clone(), &self.shared.limits)));
+        let frame = (!raw.is_empty()).then(|| Arc::new(Frame::read_cut(raw.clone(), cut, &self.shared.limits)));
         self.push(Body::HttpBody(HttpBody { exchange, status, frame, raw, cut }))
     }
 
     /// An event of a stream; `frame` of the argument is replaced.
-    pub fn sse(&self, mut message: SseMessage) -> u64 {
+    pub fn sse(&self, message: SseMessage) -> u64 {
+        self.sse_cut(message, 0)
+    }
+
+    /// An event of a stream whose last `cut` bytes were dropped beyond our limit.
+    pub fn sse_cut(&self, mut message: SseMessage, cut: usize) -> u64 {
         let carries = message.event.as_deref().is_none_or(|name| name.is_empty() || name == "message");
         message.data = message.data.map(|data| self.redact(data));
         message.frame = message
             .data
             .as_ref()
             .filter(|data| carries && !data.is_empty())
-            .map(|data| Arc::new(Frame::read(data.clone(), &self.shared.limits)));
+            .map(|data| Arc::new(Frame::read_cut(data.clone(), cut, &self.shared.limits)));
         self.push(Body::Sse(message))
+    }
+
+    /// A comment line of an event stream.
+    pub fn sse_comment(&self, exchange: Exchange, text: Bytes) -> u64 {
+        let text = self.redact(text);
+        self.push(Body::SseComment { exchange, text })
     }
 
     pub fn stderr(&self, raw: Bytes) -> u64 {
@@ -225,8 +236,8 @@ impl Recorder {
         }
     }
 
-    fn frame(&self, raw: Bytes) -> Arc<Frame> {
-        Arc::new(Frame::read(self.redact(raw), &self.shared.limits))
+    fn frame(&self, raw: Bytes, cut: usize) -> Arc<Frame> {
+        Arc::new(Frame::read_cut(self.redact(raw), cut, &self.shared.limits))
     }
 
     fn headers(&self, headers: Headers) -> Headers {
