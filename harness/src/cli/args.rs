@@ -14,13 +14,13 @@ use mcp_conform_reports::render::ReportSpec;
                   or too much not verified, 5 a bug of mcp-conform, 130 interrupted.",
     max_term_width = 100
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Judge a server
     Run(Box<RunArgs>),
     /// List the cases and rules
@@ -61,7 +61,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum CasesCommand {
+pub(crate) enum CasesCommand {
     /// Check scripts and show what is wrong in them
     Check {
         /// A folder or a file; the embedded suite when left out
@@ -72,122 +72,122 @@ pub enum CasesCommand {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TextFormat {
+pub(crate) enum TextFormat {
     Json,
     Text,
 }
 
 #[derive(Debug, Args)]
-pub struct CasesArgs {
+pub(crate) struct CasesArgs {
     /// Cases of your own beside the suite: a folder or a file
     #[arg(long = "cases", value_name = "DIR")]
-    pub dirs: Vec<PathBuf>,
+    pub(crate) dirs: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     #[command(flatten)]
-    pub cases: CasesArgs,
+    pub(crate) cases: CasesArgs,
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
-    pub format: TextFormat,
+    pub(crate) format: TextFormat,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// Command of a stdio server, split as a shell splits
     #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
-    pub server: Option<String>,
+    pub(crate) server: Option<String>,
     /// URL of an HTTP server
     #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
+    pub(crate) url: Option<String>,
     /// Command that starts the HTTP server of --url; ended with the run
     #[arg(long, value_name = "COMMAND", requires = "url")]
-    pub serve: Option<String>,
+    pub(crate) serve: Option<String>,
     /// Judge the embedded reference server, over both transports
     #[arg(long, conflicts_with_all = ["server", "url", "serve", "command"])]
-    pub demo: bool,
+    pub(crate) demo: bool,
     /// Break the reference server of --demo in one way
     #[arg(long, value_name = "NAME", requires = "demo")]
-    pub fault: Option<String>,
+    pub(crate) fault: Option<String>,
     /// The same as --server, already split
     #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<OsString>,
+    pub(crate) command: Vec<OsString>,
     /// Environment variable of the server's process
     #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
+    pub(crate) env: Vec<String>,
     /// Working folder of the server's process
     #[arg(long, value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
     /// HTTP header of every request; VALUE may be @FILE or env:VARIABLE
     #[arg(long, value_name = "NAME=VALUE")]
-    pub header: Vec<String>,
+    pub(crate) header: Vec<String>,
     /// PEM file of a certificate authority to trust beside the system's
     #[arg(long, value_name = "FILE")]
-    pub ca_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
     /// Accept any certificate of the server
     #[arg(long)]
-    pub insecure: bool,
+    pub(crate) insecure: bool,
 
     /// Judge only this revision (2025-11-25 or 2026-07-28); not supported is a finding then
     #[arg(long, value_name = "REVISION", help_heading = "What is judged")]
-    pub revision: Vec<String>,
+    pub(crate) revision: Vec<String>,
     /// Only cases and rules whose id matches
     #[arg(long, value_name = "GLOB", help_heading = "What is judged")]
-    pub case: Vec<String>,
+    pub(crate) case: Vec<String>,
     /// Only requirements of this area of the catalogue
     #[arg(long, value_name = "AREA", help_heading = "What is judged")]
-    pub area: Vec<String>,
+    pub(crate) area: Vec<String>,
     #[command(flatten)]
-    pub cases: CasesArgs,
+    pub(crate) cases: CasesArgs,
     /// Tools that may be called: `all`, `none`, or globs; by default those with readOnlyHint: true
     #[arg(long, value_name = "all|none|GLOB", value_delimiter = ',', help_heading = "What is judged")]
-    pub tools: Vec<String>,
+    pub(crate) tools: Vec<String>,
     /// Arguments for a tool, JSON or @FILE
     #[arg(long, value_name = "TOOL=JSON", help_heading = "What is judged")]
-    pub tool_args: Vec<String>,
+    pub(crate) tool_args: Vec<String>,
 
     /// Cases that run side by side
     #[arg(long, value_name = "N", help_heading = "How long")]
-    pub jobs: Option<usize>,
+    pub(crate) jobs: Option<usize>,
     /// Seconds from a request to its answer
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "How long")]
-    pub timeout: f64,
+    pub(crate) timeout: f64,
     /// Seconds that the whole run may take; what was found until then is reported
     #[arg(long, value_name = "SECONDS", help_heading = "How long")]
-    pub max_time: Option<f64>,
+    pub(crate) max_time: Option<f64>,
     /// Factor on every wait for a start, an end or what may come late
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, help_heading = "How long")]
-    pub patience: f64,
+    pub(crate) patience: f64,
     /// Stop at the first failure
     #[arg(long, help_heading = "How long")]
-    pub fail_fast: bool,
+    pub(crate) fail_fast: bool,
     /// Seed of generated values
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What is judged")]
-    pub seed: u64,
+    pub(crate) seed: u64,
 
     /// What counts as findings for the exit code
     #[arg(long, value_enum, default_value_t = FailOn::Fail, help_heading = "Outcome")]
-    pub fail_on: FailOn,
+    pub(crate) fail_on: FailOn,
     /// More not-verified verdicts than this end with exit code 4
     #[arg(long, value_name = "N", help_heading = "Outcome")]
-    pub max_unverified: Option<u64>,
+    pub(crate) max_unverified: Option<u64>,
     /// A report: terminal, json or markdown, to standard output or a file
     #[arg(long, value_name = "FORMAT[:PATH]", help_heading = "Outcome")]
-    pub report: Vec<ReportSpec>,
+    pub(crate) report: Vec<ReportSpec>,
     /// Keep the trace of every conversation in this folder
     #[arg(long, value_name = "DIR", help_heading = "Outcome")]
-    pub trace: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
     /// Only the verdicts and what fails
     #[arg(long, short, help_heading = "Outcome")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// What passes and what does not apply, too
     #[arg(long, short, action = ArgAction::SetTrue, conflicts_with = "quiet", help_heading = "Outcome")]
-    pub verbose: bool,
+    pub(crate) verbose: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
+pub(crate) enum FailOn {
     Fail,
     Warn,
     Never,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// Ends with exit code 2.
 #[derive(Debug, thiserror::Error)]
-pub enum UsageError {
+pub(crate) enum UsageError {
     #[error("no server was named\n  give --server COMMAND, --url URL, or --demo to see a run without a server")]
     NoServer,
     #[error("--{flag} {value}: {reason}\n  {help}")]
@@ -20,7 +20,7 @@ pub enum UsageError {
 }
 
 impl UsageError {
-    pub fn flag(
+    pub(crate) fn flag(
         flag: &'static str,
         value: impl Into<String>,
         reason: impl Into<String>,

@@ -26,7 +26,7 @@ use crate::{
     run::{Control, Progress, run},
 };
 
-pub fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
+pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     let options = plan(args)?;
     let specs = if args.report.is_empty() { vec![terminal()] } else { args.report.clone() };
     for spec in &specs {

@@ -26,7 +26,7 @@ use crate::{
     transport::{Endpoint, TlsOptions},
 };
 
-pub fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
+pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
     let secrets = Secrets::new(secrets(args)?);
     let headers = headers(args)?;
     let token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
@@ -59,7 +59,7 @@ pub fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
 }
 
 /// The suite and the user's own cases; ids must differ over all of them.
-pub fn cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Arc<Case>>, UsageError> {
+pub(crate) fn cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Arc<Case>>, UsageError> {
     let mut cases: Vec<Arc<Case>> = suite().iter().cloned().map(Arc::new).collect();
     for dir in dirs {
         let own = load_dir(dir).map_err(|error| UsageError::Cases(super::show::load_error(&error)))?;
@@ -84,7 +84,7 @@ fn targets(args: &RunArgs, headers: Vec<(String, String)>) -> Result<Targets, Us
     }
     let mut names = Vec::new();
     let mut repro = Vec::new();
-    let command = match (&args.server, args.command.split_first()) {
+    let spec = match (&args.server, args.command.split_first()) {
         (Some(line), _) => {
             names.push(line.clone());
             repro.push(format!("--server {}", quoted(line)));
@@ -99,7 +99,7 @@ fn targets(args: &RunArgs, headers: Vec<(String, String)>) -> Result<Targets, Us
         }
         (None, None) => None,
     };
-    let stdio = command.map(|command| in_place(command, args)).transpose()?.map(StdioTarget::Process);
+    let stdio = spec.map(|spec| in_place(spec, args)).transpose()?.map(StdioTarget::Process);
     let http = match &args.url {
         None => None,
         Some(text) => {
@@ -180,7 +180,9 @@ fn endpoint(text: &str, headers: Vec<(String, String)>, args: &RunArgs) -> Resul
     let bad = |reason: String| UsageError::flag("url", text, reason, "write http://HOST:PORT/PATH or https://…");
     let url = Url::parse(text).map_err(|error| bad(error.to_string()))?;
     let tls = TlsOptions { ca_file: args.ca_file.clone(), insecure: args.insecure };
-    Endpoint::new(url, headers, &tls).map_err(|error| bad(error.to_string()))
+    let mut endpoint = Endpoint::new(url, &tls).map_err(|error| bad(error.to_string()))?;
+    endpoint.headers = headers;
+    Ok(endpoint)
 }
 
 fn headers(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
@@ -284,7 +286,7 @@ fn areas(wanted: &[String], cases: &[Arc<Case>], revisions: &[Revision]) -> Resu
         }
         let judged = revisions.iter().any(|revision| {
             cases.iter().any(|case| areas_of(case, *revision).contains(&area.as_str()))
-                || rules::rules().iter().flat_map(|rule| rule.requirements).any(|(id, of)| {
+                || rules::rules().iter().flat_map(|rule| &rule.requirements).any(|(id, of)| {
                     of == revision && Catalogue::get().row(id, *of).is_some_and(|row| row.area == area)
                 })
         });

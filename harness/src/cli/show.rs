@@ -42,7 +42,7 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-pub fn list(args: &ListArgs) -> Result<u8, UsageError> {
+pub(crate) fn list(args: &ListArgs) -> Result<u8, UsageError> {
     let cases = plan::cases(&args.cases.dirs)?;
     if args.format == TextFormat::Json {
         let cases: Vec<Value> = cases
@@ -70,12 +70,12 @@ pub fn list(args: &ListArgs) -> Result<u8, UsageError> {
     print(&out)
 }
 
-pub fn explain(id: &str, args: &CasesArgs) -> Result<u8, UsageError> {
+pub(crate) fn explain(id: &str, args: &CasesArgs) -> Result<u8, UsageError> {
     let cases: Vec<Case> = plan::cases(&args.dirs)?.iter().map(|case| Case::clone(case)).collect();
     let mut out = String::new();
     if let Some(rule) = rules::rules().iter().find(|rule| rule.name == id) {
         let _ = writeln!(out, "{}: {}\n\n{}\n", rule.name, rule.title, rule.about);
-        for (requirement, revision) in rule.requirements {
+        for (requirement, revision) in &rule.requirements {
             if let Some(row) = Catalogue::get().row(requirement, *revision) {
                 let _ = writeln!(out, "{requirement} ({revision}, {}): {}", row.level, row.requirement);
                 let _ = writeln!(out, "  {}", row.link());
@@ -155,7 +155,7 @@ fn tell_proof(out: &mut String, id: &str, revision: Revision) {
     }
 }
 
-pub fn cases(command: &CasesCommand) -> Result<u8, UsageError> {
+pub(crate) fn cases(command: &CasesCommand) -> Result<u8, UsageError> {
     match command {
         CasesCommand::Schema => print(&pretty(&language_schema())),
         CasesCommand::Check { path: None } => {
@@ -194,7 +194,7 @@ fn unknown_checks(case: &Case) -> Vec<String> {
         .collect()
 }
 
-pub fn load_error(error: &LoadError) -> String {
+pub(crate) fn load_error(error: &LoadError) -> String {
     match error {
         LoadError::Scripts(faults) => {
             let styled = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
@@ -204,7 +204,7 @@ pub fn load_error(error: &LoadError) -> String {
     }
 }
 
-pub fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageError> {
+pub(crate) fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageError> {
     let mut broken = false;
     let mut out = String::new();
     let mut all = Vec::new();
@@ -240,7 +240,7 @@ fn observed(observations: &[Observation]) -> Vec<Value> {
                 .iter()
                 .map(|violation| {
                     let contested = match violation.outcome {
-                        Outcome::Broken => None,
+                        Outcome::Broken | Outcome::Warning => None,
                         Outcome::Contested(item) => Some(item),
                     };
                     json!({"event": violation.event, "pointer": violation.pointer,
@@ -260,7 +260,7 @@ fn tell_observations(out: &mut String, file: &std::path::Path, observations: &[O
     for observation in observations {
         for violation in &observation.violations {
             let contested = match violation.outcome {
-                Outcome::Broken => "",
+                Outcome::Broken | Outcome::Warning => "",
                 Outcome::Contested(_) => " (contested)",
             };
             let _ = writeln!(
@@ -272,7 +272,7 @@ fn tell_observations(out: &mut String, file: &std::path::Path, observations: &[O
     }
 }
 
-pub fn coverage(args: &CasesArgs, format: TextFormat) -> Result<u8, UsageError> {
+pub(crate) fn coverage(args: &CasesArgs, format: TextFormat) -> Result<u8, UsageError> {
     let cases = plan::cases(&args.dirs)?;
     let coverage = covered(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
     match format {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use mcp_conform_schemas::{Era, Revision};
+use mcp_conform_schemas::Era;
 use serde_json::{Value, json};
 
 use super::draft::{Draft, NoSuchMember};
@@ -240,11 +240,6 @@ fn within_meta(pointer: &str) -> bool {
 
 fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
-}
-
-/// The version that a conversation of an era claims when nothing else is asked for.
-pub fn newest(era: Era) -> Revision {
-    era.judged()
 }
 
 #[cfg(test)]

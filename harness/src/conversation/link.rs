@@ -6,11 +6,9 @@ use bytes::Bytes;
 
 use super::{bench::Deadlines, envelope::Outgoing};
 use crate::{
-    trace::{Exchange, Intent, Transport},
-    transport::{
-        http::{HttpCall, HttpClient},
-        stdio::{Grace, Stdio},
-    },
+    process::Signal,
+    trace::{Body, Exchange, Intent, Transport},
+    transport::{Grace, HttpCall, HttpClient, Stdio},
 };
 
 #[derive(Debug)]
@@ -53,14 +51,14 @@ impl Link {
                 Ok((event, None))
             }
             Self::Http(client) => {
-                let (event, exchange) = client.start(HttpCall {
+                let call = HttpCall {
                     method: "POST".to_owned(),
                     path: None,
                     headers: outgoing.headers,
                     body: outgoing.body,
                     intent: outgoing.intent,
-                });
-                Ok((event, Some(exchange)))
+                };
+                Ok(start(client, |client| client.start(call)))
             }
         }
     }
@@ -84,14 +82,46 @@ impl Link {
     ) -> Result<(u64, Option<Exchange>), LinkError> {
         let Self::Http(client) = self else { return Err(self.wrong("HTTP")) };
         let method = method.to_owned();
-        let (event, exchange) = client.start(HttpCall { method, path, headers, body, intent });
-        Ok((event, Some(exchange)))
+        let call = HttpCall { method, path, headers, body, intent };
+        Ok(start(client, |client| client.start(call)))
     }
 
     pub async fn http_raw(&self, bytes: Bytes, split: &[usize]) -> Result<(u64, Option<Exchange>), LinkError> {
         let Self::Http(client) = self else { return Err(self.wrong("HTTP")) };
-        let (event, exchange) = client.raw(bytes, split);
-        Ok((event, Some(exchange)))
+        Ok(start(client, |client| client.raw(bytes, split)))
+    }
+
+    /// Fills `{host}` and `{path}` of a raw request in.
+    pub fn place(&self, bytes: &[u8]) -> Bytes {
+        let Self::Http(client) = self else { return Bytes::copy_from_slice(bytes) };
+        let endpoint = client.endpoint();
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            if let Some(after) = rest.strip_prefix(b"{host}") {
+                out.extend_from_slice(endpoint.host().as_bytes());
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix(b"{path}") {
+                out.extend_from_slice(endpoint.path().as_bytes());
+                rest = after;
+            } else {
+                out.push(*first);
+                rest = rest.get(1..).unwrap_or_default();
+            }
+        }
+        Bytes::from(out)
+    }
+
+    pub fn close_stdin(&self) -> Result<(), LinkError> {
+        let Self::Stdio(stdio) = self else { return Err(self.wrong("stdio")) };
+        stdio.close_stdin();
+        Ok(())
+    }
+
+    pub fn signal(&self, signal: Signal) -> Result<(), LinkError> {
+        let Self::Stdio(stdio) = self else { return Err(self.wrong("stdio")) };
+        stdio.signal(signal);
+        Ok(())
     }
 
     pub fn close_exchange(&self, exchange: Exchange) {
@@ -132,4 +162,16 @@ impl Link {
         };
         LinkError::WrongTransport { needs, has }
     }
+}
+
+/// Starts an exchange and finds the event of its request, which stands in the trace when the call returns.
+fn start(client: &HttpClient, call: impl FnOnce(&HttpClient) -> Exchange) -> (u64, Option<Exchange>) {
+    let recorder = client.recorder();
+    let from = recorder.len();
+    let exchange = call(client);
+    let event = recorder.events(from).iter().find_map(|event| match &event.body {
+        Body::HttpRequest(request) if request.exchange == exchange => Some(event.seq),
+        _ => None,
+    });
+    (event.unwrap_or(from as u64), Some(exchange))
 }

@@ -4,7 +4,10 @@ use std::{fmt, pin::Pin, sync::Arc};
 
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::mpsc,
+};
 
 use super::{
     answer::{Answer, AnswerKind},
@@ -14,12 +17,9 @@ use super::{
     talk::{Conversation, Opening, SendError, response_header},
 };
 use crate::{
-    process::{CommandSpec, StartError},
+    process::{CommandSpec, Signal, StartError},
     trace::{DEFAULT_BUDGET, Exit, Recorder, Transport},
-    transport::{
-        http::{Endpoint, HttpClient},
-        stdio::Stdio,
-    },
+    transport::{Endpoint, HttpClient, Limits, Stdio},
 };
 
 /// How the server is reached.
@@ -55,6 +55,8 @@ pub struct MemoryPipes {
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
     pub exit: Pin<Box<dyn Future<Output = Exit> + Send>>,
+    /// Told the signals that a process would get.
+    pub signals: mpsc::UnboundedSender<Signal>,
 }
 
 impl Target {
@@ -117,18 +119,17 @@ pub async fn open(target: &Target, bench: &Arc<Bench>, opening: Opening) -> Resu
 /// Reaches the server and says nothing.
 pub async fn connect(target: &Target, bench: &Arc<Bench>, opening: Opening) -> Result<Conversation, OpenErrorKind> {
     let recorder = Recorder::new(bench.secrets.clone(), bench.limits.clone(), DEFAULT_BUDGET);
+    let limits = Limits { wire: bench.limits.clone(), ..Limits::default() };
     let link = match target {
-        Target::Http(endpoint) => {
-            Link::Http(HttpClient::new(endpoint.clone(), recorder.clone(), bench.limits.clone()))
-        }
+        Target::Http(endpoint) => Link::Http(HttpClient::new(endpoint.clone(), recorder.clone(), limits)),
         Target::Stdio(StdioTarget::Process(command)) => {
             bench.count_start();
-            Link::Stdio(Stdio::start(command, recorder.clone(), bench.limits.clone()).await?)
+            Link::Stdio(Stdio::start(command, recorder.clone(), limits)?)
         }
         Target::Stdio(StdioTarget::Memory(server)) => {
             bench.count_start();
-            let MemoryPipes { stdin, stdout, exit } = server.start();
-            Link::Stdio(Stdio::over(stdin, stdout, exit, recorder.clone(), bench.limits.clone()))
+            let MemoryPipes { stdin, stdout, exit, signals } = server.start();
+            Link::Stdio(Stdio::over_signalled(stdin, stdout, exit, signals, recorder.clone(), limits))
         }
     };
     let name = bench.secrets.redact_text(&target.name());

@@ -107,14 +107,10 @@ pub struct RuleTally {
 #[derive(Debug, Default)]
 struct Seen {
     occasions: u64,
-    broken: Vec<(String, Verdictlike, Evidence, u64)>,
+    broken: Vec<(String, Outcome, Evidence, u64)>,
     more: u64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Verdictlike {
-    Broken,
-    Contested(&'static str),
+    /// Broken by bytes that break a requirement that says more about them, and told there.
+    under: Option<&'static str>,
 }
 
 impl RuleTally {
@@ -132,6 +128,10 @@ impl RuleTally {
             seen.occasions += observation.occasions;
             let row = Catalogue::get().row(observation.requirement, observation.revision);
             for violation in observation.violations {
+                if violation.under.is_some() {
+                    seen.under = violation.under;
+                    continue;
+                }
                 failed |= matches!(violation.outcome, Outcome::Broken) && row.is_some_and(|r| r.grade == Grade::Fail);
                 seen.add(violation, events, trace_file, repro);
             }
@@ -170,10 +170,7 @@ impl Seen {
         trace_file: Option<&str>,
         repro: &dyn Fn(Option<&str>) -> String,
     ) {
-        let kind = match violation.outcome {
-            Outcome::Broken => Verdictlike::Broken,
-            Outcome::Contested(item) => Verdictlike::Contested(item),
-        };
+        let kind = violation.outcome;
         if let Some(known) = self.broken.iter_mut().find(|(m, k, ..)| *m == violation.message && *k == kind) {
             known.3 += 1;
             return;
@@ -220,6 +217,10 @@ fn rule_results(
         let message = "nothing came that it could have been seen on".to_owned();
         return vec![make(Verdict::NotVerified, message, Evidence::default(), 0)];
     };
+    if let (true, Some(other)) = (seen.broken.is_empty(), seen.under) {
+        let message = format!("what breaks it here is told under {other}");
+        return vec![make(Verdict::NotVerified, message, Evidence::default(), seen.occasions)];
+    }
     if seen.broken.is_empty() {
         let message = format!("seen {} times, never broken", seen.occasions);
         return vec![make(Verdict::Pass, message, Evidence::default(), seen.occasions)];
@@ -235,8 +236,9 @@ fn rule_results(
             message.push_str(&format!(" (and {more} more of other kinds)"));
         }
         let verdict = match kind {
-            Verdictlike::Broken => graded(row),
-            Verdictlike::Contested(item) => {
+            Outcome::Broken => graded(row),
+            Outcome::Warning => graded(row).max(Verdict::Warn),
+            Outcome::Contested(item) => {
                 message.push_str(&format!(" (contested: {item})"));
                 Verdict::Contested
             }

@@ -177,8 +177,8 @@ impl Stdio {
         &self.recorder
     }
 
-    /// Writes one message and a line feed. Returns when the server's pipe has taken it all.
-    pub async fn send(&self, message: Bytes, intent: Intent) -> Result<(), WriteError> {
+    /// Writes one message and a line feed. Returns its event when the server's pipe has taken it all.
+    pub async fn send(&self, message: Bytes, intent: Intent) -> Result<u64, WriteError> {
         let mut line = BytesMut::with_capacity(message.len() + 1);
         line.extend_from_slice(&message);
         line.extend_from_slice(b"\n");
@@ -188,7 +188,7 @@ impl Stdio {
 
     /// Writes bytes as they stand, in pieces that are cut at the offsets of `split`; those out of order or range are
     /// ignored.
-    pub async fn write_raw(&self, bytes: Bytes, split: &[usize]) -> Result<(), WriteError> {
+    pub async fn write_raw(&self, bytes: Bytes, split: &[usize]) -> Result<u64, WriteError> {
         let pieces = pieces(&bytes, split);
         self.write(pieces, |recorder: &Recorder| recorder.raw_bytes(bytes)).await
     }
@@ -290,7 +290,7 @@ impl Stdio {
         seen.ok()?.ok()?.clone()
     }
 
-    async fn write(&self, pieces: Vec<Bytes>, record: impl FnOnce(&Recorder) -> u64) -> Result<(), WriteError> {
+    async fn write(&self, pieces: Vec<Bytes>, record: impl FnOnce(&Recorder) -> u64) -> Result<u64, WriteError> {
         let deadline = Instant::now() + self.limits.write;
         let began = *self.busy.borrow();
         if began.is_some() && began == *self.stalled() {
@@ -302,17 +302,18 @@ impl Stdio {
             Err(_) => return Err(WriteError::Stalled),
         };
         let (written, done) = oneshot::channel();
-        {
+        let event = {
             let queue = self.queue();
             if queue.is_none() {
                 return Err(WriteError::Closed);
             }
-            record(&self.recorder);
+            let event = record(&self.recorder);
             place.send(Order { pieces, written });
-        }
+            event
+        };
         drop(queue);
         match timeout_at(deadline, done).await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => Ok(event),
             Ok(Err(_)) => Err(WriteError::Closed),
             Err(_) => {
                 let began = *self.busy.borrow();
