@@ -20,7 +20,9 @@ pub enum Explanation {
     /// The requirement in each revision that has it, oldest first.
     Requirement(Vec<RequirementText>),
     /// Nothing has that id; these are near, best first.
-    Unknown { near: Vec<String> },
+    Unknown {
+        near: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +114,9 @@ fn requirement_text(row: &'static Row, cases: &[Case]) -> RequirementText {
         contested: row.contested.clone(),
         cases: cases
             .iter()
-            .filter(|case| case.revisions.contains(&row.revision) && case.requirement_ids(row.revision).contains(&row.id))
+            .filter(|case| {
+                case.revisions.contains(&row.revision) && case.requirement_ids(row.revision).contains(&row.id)
+            })
             .map(|case| case.id.node.clone())
             .collect(),
     }

@@ -58,8 +58,7 @@ fn step_def(name: &str) -> String {
 }
 
 fn mapping(shape: &Shape) -> Json {
-    let properties: Map<String, Json> =
-        shape.keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
+    let properties: Map<String, Json> = shape.keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
     let required: Vec<&str> = shape.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
     // A mapping that has to hold nothing may be left empty, which YAML reads as null.
     let kind = if required.is_empty() { json!(["object", "null"]) } else { json!("object") };
@@ -91,7 +90,9 @@ fn value(value: Value) -> Json {
         Value::Any | Value::Data | Value::Like => json!(true),
         Value::Boolean => json!({ "type": "boolean" }),
         Value::Capabilities => json!({ "anyOf": [{ "type": "object" }, { "type": "string", "pattern": "^\\$" }] }),
-        Value::Capture => json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("pointer") }),
+        Value::Capture => {
+            json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("pointer") })
+        }
         Value::Change => reference("change"),
         Value::Duration => duration(),
         Value::Headers => object_of(json!({ "type": ["string", "null"] })),
@@ -125,7 +126,9 @@ fn value(value: Value) -> Json {
         Value::Steps => list(reference("step")),
         Value::Templates => list(json!(true)),
         Value::Text => json!({ "type": "string" }),
-        Value::ToolNeeds => json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("tool_kind") }),
+        Value::ToolNeeds => {
+            json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("tool_kind") })
+        }
         Value::Tools => json!({ "anyOf": [{ "const": "all" }, reference("tool_kind")] }),
         Value::Transports => json!({ "type": "array", "items": { "enum": TRANSPORTS }, "minItems": 1 }),
         Value::Word(words) => json!({ "enum": words }),

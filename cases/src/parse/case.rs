@@ -17,9 +17,14 @@ use crate::{
 
 /// Parses one script. All faults that can be found are reported, in the order of the text.
 pub fn parse(source: Source) -> Result<Case, Vec<Diagnostic>> {
-    let root = node::read(&source).map_err(|fault| vec![fault])?;
-    let mut lower =
-        Lower { source: &source, faults: Vec::new(), revisions: Vec::new(), transports: Vec::new(), scope: Scope::new() };
+    let root = node::read(&source).map_err(|fault| vec![*fault])?;
+    let mut lower = Lower {
+        source: &source,
+        faults: Vec::new(),
+        revisions: Vec::new(),
+        transports: Vec::new(),
+        scope: Scope::new(),
+    };
     let case = lower.case(&root);
     let mut faults = lower.faults;
     match case {
@@ -80,7 +85,10 @@ impl Lower<'_> {
 
     fn case_id(&mut self, node: &Node) -> Option<Spanned<String>> {
         let id = self.text(node)?;
-        let words = |text: &str| text.split('-').all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()));
+        let words = |text: &str| {
+            text.split('-')
+                .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
+        };
         if id.node.len() > 80 || !id.node.split('/').all(words) {
             self.report(node.span, format!("`{}` is no id of a case", shown(&id.node)))
                 .help("an id is made of lower-case words and digits, joined by hyphens");
@@ -92,14 +100,18 @@ impl Lower<'_> {
     fn case_revisions(&mut self, node: &Node) -> Option<Vec<Revision>> {
         let items = self.list(node, "a list of revisions")?;
         let mut revisions = Vec::new();
+        let faults = self.faults.len();
         for item in items {
-            let text = self.text(item)?;
-            let revision = self.revision(&text.node, text.span)?;
+            let Some(text) = self.text(item) else { continue };
+            let Some(revision) = self.revision(&text.node, text.span) else { continue };
             if revisions.contains(&revision) {
                 self.report(item.span, format!("{revision} is listed twice"));
             } else {
                 revisions.push(revision);
             }
+        }
+        if self.faults.len() > faults {
+            return None;
         }
         if revisions.is_empty() {
             self.report(node.span, "the case is for no revision");

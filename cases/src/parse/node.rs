@@ -68,10 +68,12 @@ impl Node {
 }
 
 /// The tree of one document.
-pub(crate) fn read(source: &Source) -> Result<Node, Diagnostic> {
+pub(crate) fn read(source: &Source) -> Result<Node, Box<Diagnostic>> {
     if source.text.len() > MAX_BYTES {
-        return Err(Diagnostic::error(source, Span::default(), "the script is too big")
-            .help(format!("a script has at most {MAX_BYTES} bytes")));
+        return Err(Box::new(
+            Diagnostic::error(source, Span::default(), "the script is too big")
+                .help(format!("a script has at most {MAX_BYTES} bytes")),
+        ));
     }
     let options = serde_saphyr::options! {
         strict_booleans: true,
@@ -90,7 +92,7 @@ pub(crate) fn read(source: &Source) -> Result<Node, Diagnostic> {
     };
     serde_saphyr::from_str_with_options::<serde_saphyr::Spanned<Raw>>(&source.text, options)
         .map(|raw| node(raw, &source.text))
-        .map_err(|error| fault(source, &error))
+        .map_err(|error| Box::new(fault(source, &error)))
 }
 
 fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {

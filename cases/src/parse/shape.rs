@@ -155,16 +155,10 @@ pub(crate) static SETUP: Shape = Shape { name: "`conversation`", keys: &[FRESH, 
 
 pub(crate) static OPEN: Shape = Shape {
     name: "the step `open`",
-    keys: &[
-        must("as", Value::Name, "The name of the conversation."),
-        FRESH,
-        DECLARES,
-        ANSWERS,
-    ],
+    keys: &[must("as", Value::Name, "The name of the conversation."), FRESH, DECLARES, ANSWERS],
 };
 
-pub(crate) static BASE: Shape =
-    Shape { name: "`base`", keys: &[METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS] };
+pub(crate) static BASE: Shape = Shape { name: "`base`", keys: &[METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS] };
 
 pub(crate) static SEND: Shape = Shape {
     name: "the step `send`",
@@ -184,8 +178,23 @@ pub(crate) static SEND: Shape = Shape {
 pub(crate) static REQUEST: Shape = Shape {
     name: "the step `request`",
     keys: &[
-        METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS, ON, AS, WRONG, WITHIN, EXPECT, REQUIREMENT, GIVEN, UNLESS, SAYS,
-        JUDGE, CAPTURE,
+        METHOD,
+        PARAMS,
+        ID,
+        TOKEN,
+        CAPABILITIES,
+        HEADERS,
+        ON,
+        AS,
+        WRONG,
+        WITHIN,
+        EXPECT,
+        REQUIREMENT,
+        GIVEN,
+        UNLESS,
+        SAYS,
+        JUDGE,
+        CAPTURE,
     ],
 };
 
