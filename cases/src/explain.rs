@@ -187,10 +187,10 @@ impl fmt::Display for RequirementText {
         if let Some(remedy) = self.remedy {
             writeln!(f, "  To mend it: {remedy}")?;
         }
-        if !self.contested.is_empty() {
-            let items: Vec<String> = self.contested.iter().map(|item| format!("C{}", item.item)).collect();
-            let what = if self.contested.iter().all(|item| item.partial) { "one outcome of it" } else { "it" };
-            writeln!(f, "  The text or the field disagrees about {what}: {}", items.join(", "))?;
+        for reference in &self.contested {
+            let what = if reference.partial { "one outcome of it" } else { "it" };
+            let title = reference.contested().map_or("", |contested| contested.title);
+            writeln!(f, "  The text or the field disagrees about {what} (C{}: {title})", reference.item)?;
         }
         if !self.cases.is_empty() {
             writeln!(f, "  Judged by {}", self.cases.join(", "))?;

@@ -6,6 +6,7 @@
 
 pub mod ast;
 mod catalogue;
+mod contested;
 mod diagnostic;
 mod explain;
 pub mod fuzzing;
@@ -19,6 +20,7 @@ mod template;
 mod walk;
 
 pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Reach, Row};
+pub use contested::Contested;
 pub use diagnostic::{Diagnostic, Note, Severity};
 pub use explain::{CaseText, Explanation, RequirementText, explain};
 pub use load::{LoadError, embedded, load_dir, parse_all, suite};
