@@ -108,6 +108,10 @@ fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
     } else if text.starts_with("non-finite float") {
         let help = "write a number that no parser keeps as a raw literal: {json: '1e400'}";
         ("this number does not fit a double".to_owned(), Some(help.to_owned()))
+    } else if text.contains("null into string") {
+        ("a key is empty, or the bare word null".to_owned(), Some("quote the key".to_owned()))
+    } else if text.contains("expected string scalar") {
+        ("a key is a list or a mapping".to_owned(), Some("a key is a word".to_owned()))
     } else if text.contains("Aliases") {
         ("an alias is no part of the case language".to_owned(), Some("write the value out".to_owned()))
     } else if text.contains("budget breached") || text.contains("limit exceeded") {
