@@ -16,7 +16,11 @@ fn main() -> io::Result<()> {
     for file in files {
         let relative = file.strip_prefix(&root).map_err(io::Error::other)?;
         let name = relative.to_string_lossy().replace('\\', "/");
-        table.push_str(&format!("    ({:?}, include_str!({:?})),\n", format!("scripts/{name}"), file.display().to_string()));
+        table.push_str(&format!(
+            "    ({:?}, include_str!({:?})),\n",
+            format!("scripts/{name}"),
+            file.display().to_string()
+        ));
     }
     table.push(']');
     fs::write(PathBuf::from(variable("OUT_DIR")?).join("scripts.rs"), table)

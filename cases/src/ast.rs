@@ -573,6 +573,7 @@ pub struct Require {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a script has a handful of them")]
 pub enum Requirement {
     Answer { of: Spanned<String>, see: See },
     Differ(Vec<Spanned<Template>>),

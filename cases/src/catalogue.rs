@@ -40,8 +40,7 @@ impl Catalogue {
 
     /// The requirement under its own id, or under one that was merged into it.
     pub fn resolve(&self, id: &str, revision: Revision) -> Option<&Row> {
-        self.row(id, revision)
-            .or_else(|| self.aliases.get(&(id, revision)).and_then(|&at| self.rows.get(at)))
+        self.row(id, revision).or_else(|| self.aliases.get(&(id, revision)).and_then(|&at| self.rows.get(at)))
     }
 
     /// The rows of an id over the judged revisions, oldest first.
@@ -170,8 +169,12 @@ impl Row {
             contested,
             also,
         ] = cells(line, number)?;
-        let bad =
-            |column, value: &str| TableError::Value { line: number, id: id.to_owned(), column, value: value.to_owned() };
+        let bad = |column, value: &str| TableError::Value {
+            line: number,
+            id: id.to_owned(),
+            column,
+            value: value.to_owned(),
+        };
         Ok(Self {
             id,
             revision: revision.parse().map_err(|_| bad("revision", revision))?,

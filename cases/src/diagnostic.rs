@@ -75,8 +75,9 @@ impl Diagnostic {
         let mut snippet = Snippet::source(&*self.source.text).path(&*self.source.name).annotation(here);
         let elsewhere = self.note.as_ref().filter(|note| note.source.name != self.source.name);
         if let Some(note) = self.note.as_ref().filter(|note| note.source.name == self.source.name) {
-            snippet = snippet
-                .annotation(AnnotationKind::Context.span(range(&note.source.text, note.span)).label(note.message.as_str()));
+            snippet = snippet.annotation(
+                AnnotationKind::Context.span(range(&note.source.text, note.span)).label(note.message.as_str()),
+            );
         }
         let mut group = level.primary_title(self.message.as_str()).element(snippet);
         if let Some(help) = self.help.as_deref().filter(|_| elsewhere.is_none()) {
@@ -84,11 +85,13 @@ impl Diagnostic {
         }
         let mut groups = vec![group];
         if let Some(note) = elsewhere {
-            groups.push(Group::with_title(Level::NOTE.secondary_title(note.message.as_str())).element(
-                Snippet::source(&*note.source.text)
-                    .path(&*note.source.name)
-                    .annotation(AnnotationKind::Primary.span(range(&note.source.text, note.span))),
-            ));
+            groups.push(
+                Group::with_title(Level::NOTE.secondary_title(note.message.as_str())).element(
+                    Snippet::source(&*note.source.text)
+                        .path(&*note.source.name)
+                        .annotation(AnnotationKind::Primary.span(range(&note.source.text, note.span))),
+                ),
+            );
             if let Some(help) = &self.help {
                 groups.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
             }

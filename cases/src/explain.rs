@@ -20,7 +20,9 @@ pub enum Explanation {
     /// The requirement in each revision that has it, oldest first.
     Requirement(Vec<RequirementText>),
     /// Nothing has that id; these are near, best first.
-    Unknown { near: Vec<String> },
+    Unknown {
+        near: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +114,9 @@ fn requirement_text(row: &'static Row, cases: &[Case]) -> RequirementText {
         contested: row.contested.clone(),
         cases: cases
             .iter()
-            .filter(|case| case.revisions.contains(&row.revision) && case.requirement_ids(row.revision).contains(&row.id))
+            .filter(|case| {
+                case.revisions.contains(&row.revision) && case.requirement_ids(row.revision).contains(&row.id)
+            })
             .map(|case| case.id.node.clone())
             .collect(),
     }
@@ -183,10 +187,10 @@ impl fmt::Display for RequirementText {
         if let Some(remedy) = self.remedy {
             writeln!(f, "  To mend it: {remedy}")?;
         }
-        if !self.contested.is_empty() {
-            let items: Vec<String> = self.contested.iter().map(|item| format!("C{}", item.item)).collect();
-            let what = if self.contested.iter().all(|item| item.partial) { "one outcome of it" } else { "it" };
-            writeln!(f, "  The text or the field disagrees about {what}: {}", items.join(", "))?;
+        for reference in &self.contested {
+            let what = if reference.partial { "one outcome of it" } else { "it" };
+            let title = reference.contested().map_or("", |contested| contested.title);
+            writeln!(f, "  The text or the field disagrees about {what} (C{}: {title})", reference.item)?;
         }
         if !self.cases.is_empty() {
             writeln!(f, "  Judged by {}", self.cases.join(", "))?;

@@ -6,19 +6,21 @@
 
 pub mod ast;
 mod catalogue;
+mod contested;
 mod diagnostic;
 mod explain;
-mod outline;
 pub mod fuzzing;
 mod load;
 mod matching;
 mod nearest;
+mod outline;
 mod parse;
 mod schema;
 mod template;
 mod walk;
 
-pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Row, Reach};
+pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Reach, Row};
+pub use contested::Contested;
 pub use diagnostic::{Diagnostic, Note, Severity};
 pub use explain::{CaseText, Explanation, RequirementText, explain};
 pub use load::{LoadError, embedded, load_dir, parse_all, suite};

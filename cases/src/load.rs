@@ -45,7 +45,10 @@ pub fn suite() -> &'static [Case] {
     SUITE.get_or_init(|| match parse_all(embedded()) {
         Ok(cases) => cases,
         // The scripts are part of the binary and a test parses them, so this cannot be met by a user.
-        Err(faults) => unreachable!("an embedded script is broken: {}", faults.first().map(ToString::to_string).unwrap_or_default()),
+        Err(faults) => unreachable!(
+            "an embedded script is broken: {}",
+            faults.first().map(ToString::to_string).unwrap_or_default()
+        ),
     })
 }
 

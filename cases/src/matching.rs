@@ -67,7 +67,9 @@ fn check(
         }
         Matcher::Not(inner) => {
             return match check(inner, value, vars, at) {
-                Ok(()) => differs(at, format!("{} is what must not be here", value.map_or("nothing".to_owned(), brief))),
+                Ok(()) => {
+                    differs(at, format!("{} is what must not be here", value.map_or("nothing".to_owned(), brief)))
+                }
                 Err(mismatch) if mismatch.unbound.is_some() => Err(mismatch),
                 Err(_) => Ok(()),
             };
@@ -104,9 +106,7 @@ fn check(
             let Value::Object(found) = value else {
                 return differs(at, format!("expected an object, found {}", brief(value)));
             };
-            members
-                .iter()
-                .try_for_each(|(name, member)| below(at, name, |at| check(member, found.get(name), vars, at)))
+            members.iter().try_for_each(|(name, member)| below(at, name, |at| check(member, found.get(name), vars, at)))
         }
         Matcher::Contains(inner) => {
             let Some(parts) = parts(value) else {
@@ -175,7 +175,8 @@ fn one_of(
             }
             // The alternative that got furthest is the one that was meant.
             Err(mismatch) => {
-                let deeper = |best: &Mismatch| best.unbound.is_none() && depth(&mismatch.pointer) > depth(&best.pointer);
+                let deeper =
+                    |best: &Mismatch| best.unbound.is_none() && depth(&mismatch.pointer) > depth(&best.pointer);
                 if best.as_ref().is_none_or(deeper) {
                     best = Some(mismatch);
                 }
@@ -200,11 +201,11 @@ fn literal_check(literal: &Value, value: &Value, at: &mut String) -> Result<(), 
     match (literal, value) {
         // A literal object is open as every pattern is.
         (Value::Object(members), Value::Object(found)) => members_check(members, found, at),
-        (Value::Array(items), Value::Array(found)) if items.len() == found.len() => items
-            .iter()
-            .zip(found)
-            .enumerate()
-            .try_for_each(|(index, (item, found))| below(at, &index.to_string(), |at| literal_check(item, found, at))),
+        (Value::Array(items), Value::Array(found)) if items.len() == found.len() => {
+            items.iter().zip(found).enumerate().try_for_each(|(index, (item, found))| {
+                below(at, &index.to_string(), |at| literal_check(item, found, at))
+            })
+        }
         _ if equal(literal, value) => Ok(()),
         _ => Err(Mismatch {
             pointer: at.clone(),
@@ -274,7 +275,9 @@ fn has_type(value: &Value, wanted: JsonType) -> bool {
     match wanted {
         JsonType::Array => value.is_array(),
         JsonType::Boolean => value.is_boolean(),
-        JsonType::Integer => matches!(value, Value::Number(number) if number.as_f64().is_some_and(|n| n.fract() == 0.0)),
+        JsonType::Integer => {
+            matches!(value, Value::Number(number) if number.as_f64().is_some_and(|n| n.fract() == 0.0))
+        }
         JsonType::Null => value.is_null(),
         JsonType::Number => value.is_number(),
         JsonType::Object => value.is_object(),
@@ -334,6 +337,148 @@ fn brief(value: &Value) -> String {
                 return text;
             }
             text.chars().take(LONGEST).chain(std::iter::once('…')).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+    use serde_json::json;
+
+    use super::*;
+    use crate::ast::Span;
+
+    fn free(_: &Variable) -> Option<Value> {
+        None
+    }
+
+    fn literal(value: Value) -> Matcher {
+        Matcher::Literal(value)
+    }
+
+    fn pointer(matcher: &Matcher, value: &Value) -> String {
+        matcher.check(Some(value), &free).expect_err("a mismatch").pointer
+    }
+
+    #[test]
+    fn numbers_compare_by_value_and_exactly() {
+        assert!(equal(&json!(7), &json!(7.0)));
+        assert!(!equal(&json!(7), &json!("7")));
+        assert!(!equal(&json!(9_007_199_254_740_993_u64), &json!(9_007_199_254_740_992_u64)));
+        assert!(!equal(&json!(9_007_199_254_740_993_u64), &json!(9_007_199_254_740_992.0)));
+        assert!(!equal(&json!(u64::MAX), &json!(i64::MIN)));
+        assert!(equal(&json!(0), &json!(-0.0)));
+    }
+
+    #[test]
+    fn the_pointer_leads_to_what_is_at_fault() {
+        let matcher = Matcher::Object(vec![(
+            "a/b".to_owned(),
+            Matcher::Each(Box::new(Matcher::Object(vec![("n".to_owned(), Matcher::Type(JsonType::Integer))]))),
+        )]);
+        assert_eq!(pointer(&matcher, &json!({"a/b": [{"n": 1}, {"n": 1.5}]})), "/a~1b/1/n");
+        assert_eq!(pointer(&matcher, &json!({"a/b": [{"n": 1}, {}]})), "/a~1b/1/n");
+        assert_eq!(pointer(&matcher, &json!({})), "/a~1b");
+        assert_eq!(pointer(&literal(json!({"x": [1, {"y": 2}]})), &json!({"x": [1, {"y": 3}]})), "/x/1/y");
+    }
+
+    #[test]
+    fn absent_and_not_hold_of_what_is_not_there() {
+        assert!(Matcher::Absent.check(None, &free).is_ok());
+        assert!(Matcher::Absent.check(Some(&Value::Null), &free).is_err());
+        let not_true = Matcher::Not(Box::new(literal(json!(true))));
+        assert!(not_true.check(None, &free).is_ok());
+        assert!(not_true.check(Some(&json!(false)), &free).is_ok());
+        assert!(not_true.check(Some(&json!(true)), &free).is_err());
+        assert!(Matcher::Any.check(None, &free).is_err());
+    }
+
+    #[test]
+    fn a_variable_without_a_value_is_never_a_verdict() {
+        let variable = Variable { name: "x".to_owned(), pointer: "/y".to_owned(), span: Span::default() };
+        let unbound = Matcher::Variable(variable.clone());
+        for matcher in [
+            unbound.clone(),
+            Matcher::Not(Box::new(unbound.clone())),
+            Matcher::OneOf(vec![literal(json!(1)), unbound.clone()]),
+            Matcher::Contains(Box::new(unbound.clone())),
+            Matcher::Each(Box::new(unbound.clone())),
+        ] {
+            let value = json!([2]);
+            let mismatch = matcher.check(Some(&value), &free).expect_err("nothing can be said");
+            assert_eq!(mismatch.unbound.as_ref(), Some(&variable), "{matcher:?}");
+        }
+        assert!(Matcher::OneOf(vec![unbound, Matcher::Any]).check(Some(&json!(1)), &free).is_ok());
+    }
+
+    #[test]
+    fn the_alternative_that_got_furthest_is_told() {
+        let matcher = Matcher::OneOf(vec![
+            literal(json!("text")),
+            Matcher::Object(vec![("kind".to_owned(), literal(json!("a")))]),
+        ]);
+        assert_eq!(pointer(&matcher, &json!({"kind": "b"})), "/kind");
+        let mismatch = matcher.check(Some(&json!(5)), &free).expect_err("a mismatch");
+        assert_eq!(mismatch.message, r#"expected "text" or an object with kind, found 5"#);
+    }
+
+    #[test]
+    fn ranges_and_expressions_hold_for_their_type_only() {
+        let range = Matcher::Range { min: Some(1.0), max: Some(3.0) };
+        assert!(range.check(Some(&json!(3)), &free).is_ok());
+        assert!(range.check(Some(&json!(3.5)), &free).is_err());
+        assert!(range.check(Some(&json!("2")), &free).is_err());
+        let expression = Matcher::Matches("^a+$".to_owned());
+        assert!(expression.check(Some(&json!("aaa")), &free).is_ok());
+        assert!(expression.check(Some(&json!(["aaa"])), &free).is_err());
+        assert!(compile("(a{1000}){1000}").is_err(), "an automaton without bounds is refused");
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-1e9..1e9_f64).prop_map(Value::from),
+            "[a-c/~$]{0,3}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Value::Array),
+                vec(("[a-c/~$]{0,3}", inner), 0..4).prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_matches_itself_and_its_type(value in values()) {
+            prop_assert!(equal(&value, &value));
+            prop_assert!(literal(value.clone()).check(Some(&value), &free).is_ok());
+            prop_assert!(Matcher::Any.check(Some(&value), &free).is_ok());
+            prop_assert!(Matcher::OneOf(vec![Matcher::Absent, literal(value.clone())]).check(Some(&value), &free).is_ok());
+        }
+
+        #[test]
+        fn a_mismatch_points_into_the_value_or_at_a_missing_member(a in values(), b in values()) {
+            if let Err(mismatch) = literal(a).check(Some(&b), &free) {
+                let parent = mismatch.pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+                prop_assert!(b.pointer(parent).is_some(), "{}", mismatch.pointer);
+            }
+        }
+
+        #[test]
+        fn not_is_the_opposite(a in values(), b in values()) {
+            let matcher = literal(a);
+            let holds = matcher.check(Some(&b), &free).is_ok();
+            prop_assert_eq!(Matcher::Not(Box::new(matcher)).check(Some(&b), &free).is_ok(), !holds);
+        }
+
+        #[test]
+        fn equality_is_symmetric(a in values(), b in values()) {
+            prop_assert_eq!(equal(&a, &b), equal(&b, &a));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The steps of a case in words, one line each.
 
 use crate::ast::{
-    AwaitTarget, ByRevision, Change, ConversationRef, ExpectSubject, LoopSource, Need, ProcessSignal, Request, Requirement,
-    ServedEras, Spanned, Step, Template, ToolKind,
+    AwaitTarget, ByRevision, Change, ConversationRef, ExpectSubject, LoopSource, Need, ProcessSignal, Request,
+    Requirement, ServedEras, Spanned, Step, Template, ToolKind,
 };
 
 /// One line a step; what stands inside another step is indented.
@@ -57,7 +57,8 @@ fn line(step: &Step) -> String {
         },
         Step::Cancel { of } => format!("cancel `{}`", of.node),
         Step::Check(check) => {
-            let with: Vec<String> = check.with.iter().map(|(name, value)| format!("{name}: {}", template(value))).collect();
+            let with: Vec<String> =
+                check.with.iter().map(|(name, value)| format!("{name}: {}", template(value))).collect();
             format!("run the check {} ({})", check.name.node, with.join(", "))
         }
         Step::CloseStdin { on } => format!("close stdin{}", conversation(on)),
@@ -68,21 +69,39 @@ fn line(step: &Step) -> String {
             ExpectSubject::Value(value) => format!("judge {}", template(value)),
         },
         Step::ExpectExit(step) => format!("expect that the process ends{}", conversation(&step.on)),
-        Step::ExpectNothing(step) => format!("expect that {} does not come{}", message(&step.like), conversation(&step.on)),
+        Step::ExpectNothing(step) => {
+            format!("expect that {} does not come{}", message(&step.like), conversation(&step.on))
+        }
         Step::ForEach(each) => format!("for each {} (`{}`):", source(&each.over), each.variable),
         Step::Http(step) => format!("{} over HTTP{}{}", step.method, headers(&step.headers), conversation(&step.on)),
-        Step::HttpRaw(step) => format!("send {} bytes over a fresh connection{}", step.bytes.len(), conversation(&step.on)),
+        Step::HttpRaw(step) => {
+            format!("send {} bytes over a fresh connection{}", step.bytes.len(), conversation(&step.on))
+        }
         Step::Notify(step) => format!("notify {}{}", method(&step.method), conversation(&step.on)),
         Step::Open(step) => format!("open a second conversation (`{}`)", step.name.node),
         Step::Parallel(_) => "side by side:".to_owned(),
         Step::Probe(step) => {
-            format!("send {} as the control, then with one change: {}{}", request(&step.base), change(&step.change), conversation(&step.on))
+            format!(
+                "send {} as the control, then with one change: {}{}",
+                request(&step.base),
+                change(&step.change),
+                conversation(&step.on)
+            )
         }
         Step::Raw(step) => format!("write {} bytes to stdin{}", step.bytes.len(), conversation(&step.on)),
-        Step::Request(step) => format!("send {}{} and wait for the answer{}", request(&step.request), named(step.handle.as_ref()), conversation(&step.on)),
+        Step::Request(step) => format!(
+            "send {}{} and wait for the answer{}",
+            request(&step.request),
+            named(step.handle.as_ref()),
+            conversation(&step.on)
+        ),
         Step::Require(step) => match &step.what {
-            Requirement::Answer { of, .. } => format!("go on only if the answer to `{}` serves (else: {})", of.node, step.reason),
-            Requirement::Differ(_) | Requirement::Value { .. } => format!("go on only if it can be judged (else: {})", step.reason),
+            Requirement::Answer { of, .. } => {
+                format!("go on only if the answer to `{}` serves (else: {})", of.node, step.reason)
+            }
+            Requirement::Differ(_) | Requirement::Value { .. } => {
+                format!("go on only if it can be judged (else: {})", step.reason)
+            }
         },
         Step::Retry(step) => {
             let state = match &step.state {
@@ -92,7 +111,9 @@ fn line(step: &Step) -> String {
             };
             format!("go on with `{}`{state}{}", step.of.node, conversation(&step.on))
         }
-        Step::Send(step) => format!("send {}{}{}", request(&step.request), named(Some(&step.handle)), conversation(&step.on)),
+        Step::Send(step) => {
+            format!("send {}{}{}", request(&step.request), named(Some(&step.handle)), conversation(&step.on))
+        }
         Step::Signal { signal, on } => {
             let name = match signal {
                 ProcessSignal::Interrupt => "INT",
@@ -116,9 +137,11 @@ fn conversation(on: &ConversationRef) -> String {
 fn method(method: &ByRevision<Spanned<String>>) -> String {
     match method {
         ByRevision::Same(method) => method.node.clone(),
-        ByRevision::Each(each) => {
-            each.iter().map(|(revision, method)| format!("{} ({revision})", method.node)).collect::<Vec<_>>().join(" or ")
-        }
+        ByRevision::Each(each) => each
+            .iter()
+            .map(|(revision, method)| format!("{} ({revision})", method.node))
+            .collect::<Vec<_>>()
+            .join(" or "),
     }
 }
 

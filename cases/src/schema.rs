@@ -58,8 +58,7 @@ fn step_def(name: &str) -> String {
 }
 
 fn mapping(shape: &Shape) -> Json {
-    let properties: Map<String, Json> =
-        shape.keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
+    let properties: Map<String, Json> = shape.keys.iter().map(|key| (key.name.to_owned(), property(key))).collect();
     let required: Vec<&str> = shape.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
     // A mapping that has to hold nothing may be left empty, which YAML reads as null.
     let kind = if required.is_empty() { json!(["object", "null"]) } else { json!("object") };
@@ -91,7 +90,9 @@ fn value(value: Value) -> Json {
         Value::Any | Value::Data | Value::Like => json!(true),
         Value::Boolean => json!({ "type": "boolean" }),
         Value::Capabilities => json!({ "anyOf": [{ "type": "object" }, { "type": "string", "pattern": "^\\$" }] }),
-        Value::Capture => json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("pointer") }),
+        Value::Capture => {
+            json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("pointer") })
+        }
         Value::Change => reference("change"),
         Value::Duration => duration(),
         Value::Headers => object_of(json!({ "type": ["string", "null"] })),
@@ -125,7 +126,9 @@ fn value(value: Value) -> Json {
         Value::Steps => list(reference("step")),
         Value::Templates => list(json!(true)),
         Value::Text => json!({ "type": "string" }),
-        Value::ToolNeeds => json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("tool_kind") }),
+        Value::ToolNeeds => {
+            json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("tool_kind") })
+        }
         Value::Tools => json!({ "anyOf": [{ "const": "all" }, reference("tool_kind")] }),
         Value::Transports => json!({ "type": "array", "items": { "enum": TRANSPORTS }, "minItems": 1 }),
         Value::Word(words) => json!({ "enum": words }),
@@ -165,7 +168,17 @@ fn duration() -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ast::Source, load::embedded, parse::node};
+    use crate::{
+        ast::Source,
+        load::embedded,
+        parse::{node, parse},
+    };
+
+    /// One script for each transport that uses every step with every key: the language as an example that is run.
+    const EVERY_STEP: [(&str, &str); 2] = [
+        ("every-step-http.yaml", include_str!("../tests/good/every-step-http.yaml")),
+        ("every-step-stdio.yaml", include_str!("../tests/good/every-step-stdio.yaml")),
+    ];
 
     fn plain(source: &Source) -> Json {
         node::read(source).map(|node| node.plain()).unwrap_or_else(|fault| panic!("{fault}"))
@@ -179,6 +192,28 @@ mod tests {
                 panic!("{}: {error} at {}", source.name, error.instance_path());
             }
         }
+    }
+
+    #[test]
+    fn every_step_with_every_key_is_parsed_and_fits() {
+        let schema = jsonschema::validator_for(&language_schema()).expect("a sound schema");
+        for (name, text) in EVERY_STEP {
+            let source = Source { name: name.into(), text: text.into() };
+            if let Err(error) = schema.validate(&plain(&source)) {
+                panic!("{name}: {error} at {}", error.instance_path());
+            }
+            if let Err(faults) = parse(source) {
+                panic!("{}", faults.iter().map(|fault| fault.render(false)).collect::<Vec<_>>().join("\n\n"));
+            }
+        }
+        let text = EVERY_STEP.map(|(_, text)| text).concat();
+        let missing: Vec<&str> = PARTS
+            .iter()
+            .chain(STEPS)
+            .flat_map(|(_, shape)| shape.keys.iter().map(|key| key.name))
+            .filter(|name| !text.contains(&format!("{name}:")))
+            .collect();
+        assert!(missing.is_empty(), "no example of {missing:?}");
     }
 
     #[test]

@@ -32,9 +32,7 @@ impl Template {
             Self::Literal(value) => value.clone(),
             Self::Raw(text) => serde_json::from_str(text).map_err(|_| RenderError::Raw(text.clone()))?,
             Self::Variable(variable) => vars(variable).ok_or_else(|| RenderError::Unbound(variable.clone()))?,
-            Self::Array(items) => {
-                Value::Array(items.iter().map(|item| item.to_value(vars)).collect::<Result<_, _>>()?)
-            }
+            Self::Array(items) => Value::Array(items.iter().map(|item| item.to_value(vars)).collect::<Result<_, _>>()?),
             Self::Object(members) => Value::Object(
                 members
                     .iter()
@@ -103,7 +101,10 @@ mod tests {
     fn template() -> Template {
         Template::Object(vec![
             ("id".to_owned(), Template::Raw("9007199254740993.0e0".to_owned())),
-            ("list".to_owned(), Template::Array(vec![Template::Literal(json!("a\"b")), Template::Variable(variable("x", "/y"))])),
+            (
+                "list".to_owned(),
+                Template::Array(vec![Template::Literal(json!("a\"b")), Template::Variable(variable("x", "/y"))]),
+            ),
         ])
     }
 

@@ -17,9 +17,14 @@ use crate::{
 
 /// Parses one script. All faults that can be found are reported, in the order of the text.
 pub fn parse(source: Source) -> Result<Case, Vec<Diagnostic>> {
-    let root = node::read(&source).map_err(|fault| vec![fault])?;
-    let mut lower =
-        Lower { source: &source, faults: Vec::new(), revisions: Vec::new(), transports: Vec::new(), scope: Scope::new() };
+    let root = node::read(&source).map_err(|fault| vec![*fault])?;
+    let mut lower = Lower {
+        source: &source,
+        faults: Vec::new(),
+        revisions: Vec::new(),
+        transports: Vec::new(),
+        scope: Scope::new(),
+    };
     let case = lower.case(&root);
     let mut faults = lower.faults;
     match case {
@@ -80,7 +85,10 @@ impl Lower<'_> {
 
     fn case_id(&mut self, node: &Node) -> Option<Spanned<String>> {
         let id = self.text(node)?;
-        let words = |text: &str| text.split('-').all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()));
+        let words = |text: &str| {
+            text.split('-')
+                .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
+        };
         if id.node.len() > 80 || !id.node.split('/').all(words) {
             self.report(node.span, format!("`{}` is no id of a case", shown(&id.node)))
                 .help("an id is made of lower-case words and digits, joined by hyphens");
@@ -92,14 +100,18 @@ impl Lower<'_> {
     fn case_revisions(&mut self, node: &Node) -> Option<Vec<Revision>> {
         let items = self.list(node, "a list of revisions")?;
         let mut revisions = Vec::new();
+        let faults = self.faults.len();
         for item in items {
-            let text = self.text(item)?;
-            let revision = self.revision(&text.node, text.span)?;
+            let Some(text) = self.text(item) else { continue };
+            let Some(revision) = self.revision(&text.node, text.span) else { continue };
             if revisions.contains(&revision) {
                 self.report(item.span, format!("{revision} is listed twice"));
             } else {
                 revisions.push(revision);
             }
+        }
+        if self.faults.len() > faults {
+            return None;
         }
         if revisions.is_empty() {
             self.report(node.span, "the case is for no revision");
@@ -254,5 +266,114 @@ impl Lower<'_> {
             "malformed" => AnswerPolicy::Malformed,
             _ => AnswerPolicy::Answer,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        ast::{Change, Class, JsonType, Matcher, OutcomeVerdict, Span, StatusRange, Step, Template},
+        load::suite,
+    };
+
+    fn case(steps: &str) -> Case {
+        let text = format!("id: a\ntitle: T\nrevisions: [2026-07-28]\nsteps:\n{steps}");
+        parse(Source { name: "test.yaml".into(), text: text.into() })
+            .unwrap_or_else(|faults| panic!("{}", faults.iter().map(|fault| fault.render(false)).collect::<String>()))
+    }
+
+    fn step(steps: &str, at: usize) -> Step {
+        case(steps).steps[at].node.clone()
+    }
+
+    fn cut(case: &Case, span: Span) -> &str {
+        &case.source.text[span.start..span.end]
+    }
+
+    #[test]
+    fn spans_lie_on_what_they_name() {
+        for case in suite() {
+            assert_eq!(cut(case, case.id.span), case.id.node);
+            for step in &case.steps {
+                let name = cut(case, step.span);
+                assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}: {name}", case.id.node);
+            }
+        }
+    }
+
+    #[test]
+    fn spans_count_bytes_behind_other_letters() {
+        let case = case("  - request: {method: 'é', params: {x: 'ü'}, as: call}\n  - await: {of: call}\n");
+        let Step::Await(step) = &case.steps[1].node else { panic!("an await") };
+        let crate::ast::AwaitTarget::Answer { of } = &step.target else { panic!("an answer") };
+        assert_eq!(cut(&case, of.span), "call");
+    }
+
+    #[test]
+    fn a_probe_is_a_base_a_change_and_its_judgements() {
+        let Step::Probe(probe) = step(
+            "  - probe:\n      base: {method: tools/list}\n      change: {header: {Gone: null}}\n      within: 200ms\n      expect: {status: [400, '404-405'], error: {code: -32020}}\n      requirement: http-header-method-mismatch\n",
+            0,
+        ) else {
+            panic!("a probe")
+        };
+        assert_eq!(probe.change.node, Change::Header { name: "Gone".to_owned(), value: None });
+        assert_eq!(probe.within, Some(Duration::from_millis(200)));
+        let [judgement] = probe.judgements.as_slice() else { panic!("one judgement") };
+        let [outcome] = judgement.outcomes.as_slice() else { panic!("one outcome") };
+        assert_eq!(outcome.verdict, OutcomeVerdict::Pass);
+        assert_eq!(outcome.see.status, [StatusRange { from: 400, to: 400 }, StatusRange { from: 404, to: 405 }]);
+        assert_eq!(outcome.see.error.as_ref().map(|error| error.code.clone()), Some(vec![-32020]));
+    }
+
+    #[test]
+    fn values_keep_their_holes_and_raw_literals() {
+        let Step::Request(request) = step(
+            "  - request: {method: a, as: first}\n  - request: {method: a, id: {json: '1.0e3'}, params: {a: [1, '$$x', $first/result/y], b: {c: null}}}\n",
+            1,
+        ) else {
+            panic!("a request")
+        };
+        assert_eq!(request.request.id.as_ref().map(|id| &id.node), Some(&Template::Raw("1.0e3".to_owned())));
+        let rendered = request.request.params.as_ref().map(|params| params.node.render(&|_| Some(json!(7))));
+        assert_eq!(rendered, Some(Ok(r#"{"a":[1,"$x",7],"b":{"c":null}}"#.to_owned())));
+    }
+
+    #[test]
+    fn patterns_and_words_are_told_apart() {
+        let Step::Request(request) = step(
+            "  - request: {method: a, expect: {class: refused, result: {a: $absent, b: {$type: integer}, $$ref: {$min: 1}, c: '$$d'}}, requirement: own/x}\n",
+            0,
+        ) else {
+            panic!("a request")
+        };
+        let see = &request.judgements[0].outcomes[0].see;
+        assert_eq!(see.class, Some(Class::Refused));
+        assert_eq!(
+            see.result,
+            Some(Matcher::Object(vec![
+                ("a".to_owned(), Matcher::Absent),
+                ("b".to_owned(), Matcher::Type(JsonType::Integer)),
+                ("$ref".to_owned(), Matcher::Range { min: Some(1.0), max: None }),
+                ("c".to_owned(), Matcher::Literal(json!("$d"))),
+            ]))
+        );
+    }
+
+    #[test]
+    fn a_state_of_null_is_left_out_and_no_state_is_the_given_one() {
+        let steps = "  - request: {method: tools/call, as: first}\n  - retry: {of: first, state: null}\n  - retry: {of: first}\n  - retry: {of: first, state: x}\n";
+        let state = |at| match step(steps, at) {
+            Step::Retry(retry) => retry.state.map(|state| state.map(|state| state.node)),
+            _ => panic!("a retry"),
+        };
+        assert_eq!(state(1), Some(None));
+        assert_eq!(state(2), None);
+        assert_eq!(state(3), Some(Some(Template::Literal(json!("x")))));
     }
 }

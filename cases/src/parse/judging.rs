@@ -51,7 +51,8 @@ impl Lower<'_> {
 
     pub(crate) fn must_judge(&mut self, fields: &Fields<'_>, what: &str) {
         if fields.given(&["expect", "judge", "requirement"]).is_empty() {
-            self.report(fields.span, format!("{what} judges nothing")).help("add `expect` and `requirement`, or `judge`");
+            self.report(fields.span, format!("{what} judges nothing"))
+                .help("add `expect` and `requirement`, or `judge`");
         }
     }
 
@@ -134,7 +135,9 @@ impl Lower<'_> {
         for revision in self.revisions.clone() {
             let Some(id) = reference.of(revision) else { continue };
             if let Some(own) = id.node.strip_prefix(OWN) {
-                if own.is_empty() || !own.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-/".contains(c)) {
+                if own.is_empty()
+                    || !own.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-/".contains(c))
+                {
                     self.report(id.span, format!("`{}` is no name of an own requirement", shown(&id.node)))
                         .help("own/ is followed by lower-case words and hyphens");
                     return None;
@@ -160,7 +163,11 @@ impl Lower<'_> {
                 self.report(id.span, format!("`{}` cannot be broken", row.id)).help(format!(
                     "its grade is {}: {}",
                     row.grade,
-                    if row.grade == crate::Grade::None { "it cannot be seen from outside" } else { "it is a liberty of the server" }
+                    if row.grade == crate::Grade::None {
+                        "it cannot be seen from outside"
+                    } else {
+                        "it is a liberty of the server"
+                    }
                 ));
                 return None;
             }
@@ -176,7 +183,6 @@ impl Lower<'_> {
     fn unknown_requirement(&mut self, id: &Spanned<String>, by_revision: bool) {
         let catalogue = Catalogue::get();
         let elsewhere = catalogue.all(&id.node);
-        let revisions: Vec<&str> = self.revisions.iter().map(|revision| revision.as_str()).collect();
         if let Some(row) = elsewhere.first() {
             let known = row.revision;
             let help = if by_revision || self.revisions.len() == 1 {
@@ -189,13 +195,14 @@ impl Lower<'_> {
                     other.map_or("", |revision| revision.as_str())
                 )
             };
-            self.report(id.span, format!("`{}` is no requirement of every revision of {}", shown(&id.node), list(&revisions)))
-                .help(help);
+            let missing = self.revisions.iter().find(|revision| catalogue.resolve(&id.node, **revision).is_none());
+            let missing = missing.map_or("", |revision| revision.as_str());
+            self.report(id.span, format!("`{}` is no requirement of {missing}", shown(&id.node))).help(help);
             return;
         }
         let near = catalogue.nearest(&id.node);
         let help = if near.is_empty() {
-            "`mcp-conform list --requirements` shows all; requirements of your own begin with own/".to_owned()
+            "they stand in cases/catalogue/requirements.tsv; requirements of your own begin with own/".to_owned()
         } else {
             format!("did you mean {}?", near.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(" or "))
         };
@@ -209,8 +216,11 @@ impl Lower<'_> {
             return Some(see);
         }
         if !matches!(node.kind, Kind::Map(_)) {
-            self.report(node.span, format!("expected what is seen, found {}", node.what()))
-                .help(format!("write one of {}, or a mapping with {}", list(CLASSES), list(&SEE.keys.iter().map(|key| key.name).collect::<Vec<_>>())));
+            self.report(node.span, format!("expected what is seen, found {}", node.what())).help(format!(
+                "write one of {}, or a mapping with {}",
+                list(CLASSES),
+                list(&SEE.keys.iter().map(|key| key.name).collect::<Vec<_>>())
+            ));
             return None;
         }
         let fields = self.fields(node, &SEE)?;
@@ -223,24 +233,29 @@ impl Lower<'_> {
         see.error = fields.value("error").and_then(|node| self.see_error(node));
         see.status = fields.value("status").map(|node| self.statuses(node)).unwrap_or_default();
         see.headers = fields.value("headers").and_then(|node| self.named_matchers(node)).unwrap_or_default();
-        see.id = fields.value("id").and_then(|node| self.word(node, SEE_IDS, "way to compare an id")).map(|word| match word {
-            "absent" => SeeId::Absent,
-            "null" => SeeId::Null,
-            "rounded" => SeeId::Rounded,
-            _ => SeeId::Same,
-        });
+        see.id =
+            fields.value("id").and_then(|node| self.word(node, SEE_IDS, "way to compare an id")).map(
+                |word| match word {
+                    "absent" => SeeId::Absent,
+                    "null" => SeeId::Null,
+                    "rounded" => SeeId::Rounded,
+                    _ => SeeId::Same,
+                },
+            );
         see.messages = fields.value("messages").map(|node| self.see_messages(node)).unwrap_or_default();
         if let Some(node) = fields.value("any_of") {
             let items = self.list(node, "a list of what may be seen").unwrap_or_default();
             see.any_of = items.iter().filter_map(|item| self.see(item)).collect();
         }
         see.not = fields.value("not").and_then(|node| self.see(node)).map(Box::new);
-        see.over = fields.value("over").and_then(|node| self.word(node, TRANSPORTS, "transport")).map(|word| match word {
-            "http" => Transport::Http,
-            _ => Transport::Stdio,
-        });
+        see.over =
+            fields.value("over").and_then(|node| self.word(node, TRANSPORTS, "transport")).map(|word| match word {
+                "http" => Transport::Http,
+                _ => Transport::Stdio,
+            });
         if let (Some((key, _)), true) = (fields.entry("error"), fields.has("result")) {
-            self.report(key.span, "an answer has a result or an error, never both").help("alternatives go into `any_of`");
+            self.report(key.span, "an answer has a result or an error, never both")
+                .help("alternatives go into `any_of`");
         }
         (self.faults.len() == faults).then_some(see)
     }
@@ -277,17 +292,19 @@ impl Lower<'_> {
 
     fn status(&mut self, node: &Node) -> Option<StatusRange> {
         let range = match &node.kind {
-            Kind::Number(number) => {
-                number.as_u64().and_then(|code| u16::try_from(code).ok()).map(|code| StatusRange { from: code, to: code })
-            }
-            Kind::String(text) => text
-                .split_once('-')
-                .and_then(|(from, to)| Some(StatusRange { from: from.trim().parse().ok()?, to: to.trim().parse().ok()? })),
+            Kind::Number(number) => number
+                .as_u64()
+                .and_then(|code| u16::try_from(code).ok())
+                .map(|code| StatusRange { from: code, to: code }),
+            Kind::String(text) => text.split_once('-').and_then(|(from, to)| {
+                Some(StatusRange { from: from.trim().parse().ok()?, to: to.trim().parse().ok()? })
+            }),
             _ => None,
         };
         let sound = range.filter(|range| (100..=999).contains(&range.from) && (range.from..=999).contains(&range.to));
         if sound.is_none() {
-            self.report(node.span, "this is no HTTP status").help("write a number such as 400, or a range such as \"400-499\"");
+            self.report(node.span, "this is no HTTP status")
+                .help("write a number such as 400, or a range such as \"400-499\"");
         }
         sound
     }

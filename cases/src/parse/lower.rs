@@ -137,6 +137,7 @@ impl Lower<'_> {
         }
         let help = match nearest(text, words.iter().copied()).first() {
             Some(near) => format!("did you mean `{near}`?"),
+            None if words.len() == 1 => format!("write {}", list(words)),
             None => format!("it is one of {}", list(words)),
         };
         self.report(node.span, format!("`{}` is no {what}", shown(text))).help(help);
@@ -164,8 +165,9 @@ impl Lower<'_> {
         let escapes = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
         let sound = (pointer.is_empty() || pointer.starts_with('/')) && escapes;
         if !sound {
-            self.report(span, format!("`{}` is no JSON Pointer", shown(pointer)))
-                .help("a pointer begins with a slash, as in /params/name; a slash inside a name is written ~1, a tilde ~0");
+            self.report(span, format!("`{}` is no JSON Pointer", shown(pointer))).help(
+                "a pointer begins with a slash, as in /params/name; a slash inside a name is written ~1, a tilde ~0",
+            );
         }
         sound
     }
@@ -182,7 +184,10 @@ impl Lower<'_> {
         let known: Vec<&str> = Revision::JUDGED.iter().map(|revision| revision.as_str()).collect();
         let older = text.parse::<Revision>().is_ok();
         let help = if older {
-            format!("older revisions are judged by the rows of 2025-11-25 that were in force; a script names {}", list(&known))
+            format!(
+                "older revisions are judged by the rows of 2025-11-25 that were in force; a script names {}",
+                list(&known)
+            )
         } else {
             format!("a script is for {}", list(&known))
         };
@@ -223,8 +228,12 @@ impl Lower<'_> {
                 }
             }
         }
-        let missing: Vec<&str> =
-            self.revisions.iter().filter(|revision| !named.contains(revision)).map(|revision| revision.as_str()).collect();
+        let missing: Vec<&str> = self
+            .revisions
+            .iter()
+            .filter(|revision| !named.contains(revision))
+            .map(|revision| revision.as_str())
+            .collect();
         if !missing.is_empty() {
             sound = false;
             let help = if skip {
@@ -257,18 +266,25 @@ impl Lower<'_> {
             if before != Span::default() {
                 reported.note("bound here", before);
             }
+            return Some(name);
         }
         self.scope.bind(&name.node, binding, name.span);
         Some(name)
     }
 
     /// A name that was bound before, for something that `fits`.
-    pub(crate) fn bound(&mut self, node: &Node, wanted: &str, fits: impl Fn(Binding) -> bool) -> Option<Spanned<String>> {
+    pub(crate) fn bound(
+        &mut self,
+        node: &Node,
+        wanted: &str,
+        fits: impl Fn(Binding) -> bool,
+    ) -> Option<Spanned<String>> {
         let mut name = self.text(node)?;
         // A handle is also a variable, so that its name with the sign in front is easily written here.
         if let Some(bare) = name.node.strip_prefix('$') {
             let bare = bare.to_owned();
-            self.report(node.span, format!("{wanted} is named without the `$`")).help(format!("write `{}`", shown(&bare)));
+            self.report(node.span, format!("{wanted} is named without the `$`"))
+                .help(format!("write `{}`", shown(&bare)));
             name.node = bare;
             return None;
         }
@@ -290,8 +306,11 @@ impl Lower<'_> {
                     None if known.is_empty() => format!("no step above makes {wanted}; `as` gives it a name"),
                     None => format!("known here: {}", list(&known)),
                 };
-                self.report(node.span, format!("there is no {} `{}`", wanted.trim_start_matches("a "), shown(&name.node)))
-                    .help(help);
+                self.report(
+                    node.span,
+                    format!("there is no {} `{}`", wanted.trim_start_matches("a "), shown(&name.node)),
+                )
+                .help(help);
                 None
             }
         }

@@ -67,7 +67,8 @@ impl Lower<'_> {
         }
         let bounds = entries.iter().all(|(key, _)| ["$min", "$max"].contains(&key.name.as_str()));
         if let ([_, (second, _), ..], false) = (entries, bounds) {
-            self.report(second.span, "an operator stands alone in its mapping").help("only `$min` and `$max` go together");
+            self.report(second.span, "an operator stands alone in its mapping")
+                .help("only `$min` and `$max` go together");
             return None;
         }
         if bounds {

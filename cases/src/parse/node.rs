@@ -68,10 +68,12 @@ impl Node {
 }
 
 /// The tree of one document.
-pub(crate) fn read(source: &Source) -> Result<Node, Diagnostic> {
+pub(crate) fn read(source: &Source) -> Result<Node, Box<Diagnostic>> {
     if source.text.len() > MAX_BYTES {
-        return Err(Diagnostic::error(source, Span::default(), "the script is too big")
-            .help(format!("a script has at most {MAX_BYTES} bytes")));
+        return Err(Box::new(
+            Diagnostic::error(source, Span::default(), "the script is too big")
+                .help(format!("a script has at most {MAX_BYTES} bytes")),
+        ));
     }
     let options = serde_saphyr::options! {
         strict_booleans: true,
@@ -90,7 +92,7 @@ pub(crate) fn read(source: &Source) -> Result<Node, Diagnostic> {
     };
     serde_saphyr::from_str_with_options::<serde_saphyr::Spanned<Raw>>(&source.text, options)
         .map(|raw| node(raw, &source.text))
-        .map_err(|error| fault(source, &error))
+        .map_err(|error| Box::new(fault(source, &error)))
 }
 
 fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
@@ -106,6 +108,10 @@ fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
     } else if text.starts_with("non-finite float") {
         let help = "write a number that no parser keeps as a raw literal: {json: '1e400'}";
         ("this number does not fit a double".to_owned(), Some(help.to_owned()))
+    } else if text.contains("null into string") {
+        ("a key is empty, or the bare word null".to_owned(), Some("quote the key".to_owned()))
+    } else if text.contains("expected string scalar") {
+        ("a key is a list or a mapping".to_owned(), Some("a key is a word".to_owned()))
     } else if text.contains("Aliases") {
         ("an alias is no part of the case language".to_owned(), Some("write the value out".to_owned()))
     } else if text.contains("budget breached") || text.contains("limit exceeded") {

@@ -155,16 +155,10 @@ pub(crate) static SETUP: Shape = Shape { name: "`conversation`", keys: &[FRESH, 
 
 pub(crate) static OPEN: Shape = Shape {
     name: "the step `open`",
-    keys: &[
-        must("as", Value::Name, "The name of the conversation."),
-        FRESH,
-        DECLARES,
-        ANSWERS,
-    ],
+    keys: &[must("as", Value::Name, "The name of the conversation."), FRESH, DECLARES, ANSWERS],
 };
 
-pub(crate) static BASE: Shape =
-    Shape { name: "`base`", keys: &[METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS] };
+pub(crate) static BASE: Shape = Shape { name: "`base`", keys: &[METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS] };
 
 pub(crate) static SEND: Shape = Shape {
     name: "the step `send`",
@@ -184,8 +178,23 @@ pub(crate) static SEND: Shape = Shape {
 pub(crate) static REQUEST: Shape = Shape {
     name: "the step `request`",
     keys: &[
-        METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS, ON, AS, WRONG, WITHIN, EXPECT, REQUIREMENT, GIVEN, UNLESS, SAYS,
-        JUDGE, CAPTURE,
+        METHOD,
+        PARAMS,
+        ID,
+        TOKEN,
+        CAPABILITIES,
+        HEADERS,
+        ON,
+        AS,
+        WRONG,
+        WITHIN,
+        EXPECT,
+        REQUIREMENT,
+        GIVEN,
+        UNLESS,
+        SAYS,
+        JUDGE,
+        CAPTURE,
     ],
 };
 
@@ -489,3 +498,27 @@ pub(crate) static PARTS: &[(&str, &Shape)] = &[
     ("see", &SEE),
     ("tool_kind", &TOOL_KIND),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCS: &str = include_str!("../../../docs/language.md");
+
+    #[test]
+    fn every_key_and_word_is_documented() {
+        let said = |name: &str| {
+            DOCS.match_indices(name).any(|(at, _)| {
+                let edge = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+                edge(DOCS[..at].chars().next_back()) && edge(DOCS[at + name.len()..].chars().next())
+            })
+        };
+        let shapes = PARTS.iter().chain(STEPS);
+        let keys = shapes.flat_map(|(_, shape)| shape.keys.iter().map(|key| key.name));
+        let steps = STEPS.iter().map(|(name, _)| *name).chain([PARALLEL]);
+        let words = [ERAS, INPUTS, CLASSES, SEE_IDS, SIGNALS, VERDICTS, POLICIES, TRANSPORTS, JSON_TYPES, OPERATORS];
+        let missing: Vec<&str> =
+            keys.chain(steps).chain(words.into_iter().flatten().copied()).filter(|name| !said(name)).collect();
+        assert!(missing.is_empty(), "docs/language.md does not name {missing:?}");
+    }
+}

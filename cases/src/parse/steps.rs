@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     ast::{
-        Await, AwaitTarget, Capture, Change, ConversationRef, Expect, ExpectExit, ExpectNothing, ExpectSubject, ForEach,
-        Http, HttpRaw, LoopSource, NamedCheck, Notify, Open, Probe, ProcessSignal, Raw, Request, RequestStep, Require,
+        Await, AwaitTarget, Capture, ConversationRef, Expect, ExpectExit, ExpectNothing, ExpectSubject, ForEach, Http,
+        HttpRaw, LoopSource, NamedCheck, Notify, Open, Probe, ProcessSignal, Raw, Request, RequestStep, Require,
         Requirement, Retry, Send, Span, Spanned, Step, ToolKind, Transport,
     },
     nearest::nearest,
@@ -111,7 +111,7 @@ impl Lower<'_> {
         Some(Spanned { node: step?, span })
     }
 
-    fn only_modern(&mut self, what: &str, span: Span) {
+    pub(crate) fn only_modern(&mut self, what: &str, span: Span) {
         if let Some(legacy) = self.revisions.iter().find(|revision| revision.era() == Era::Legacy).copied() {
             self.report(span, format!("{what} does not exist in {legacy}, for which the case is too"))
                 .help("write a case of its own for 2026-07-28");
@@ -150,10 +150,9 @@ impl Lower<'_> {
     }
 
     fn request(&mut self, fields: &Fields<'_>) -> Option<Request> {
-        let method = fields
-            .value("method")
-            .and_then(|node| self.by_revision(node, false, |lower, node| lower.text(node)));
-        let params = fields.value("params").map(|node| self.params(node));
+        let method =
+            fields.value("method").and_then(|node| self.by_revision(node, false, |lower, node| lower.text(node)));
+        let params = fields.value("params").map(|node| self.template(node));
         let id = fields.value("id").map(|node| self.template(node));
         let token = fields.value("token").map(|node| self.template(node));
         let capabilities = fields.value("capabilities").map(|node| self.capabilities(node));
@@ -169,11 +168,6 @@ impl Lower<'_> {
             capabilities: transpose(capabilities)?,
             headers: transpose(headers)?.unwrap_or_default(),
         })
-    }
-
-    /// Params of any type: a request that is wrong on purpose may have a list or a number there.
-    fn params(&mut self, node: &Node) -> Option<Spanned<crate::ast::Template>> {
-        self.template(node)
     }
 
     fn wrong(&mut self, fields: &Fields<'_>) -> Vec<String> {
@@ -259,61 +253,6 @@ impl Lower<'_> {
         Some(Step::Probe(Probe { on: on?, base: base?, change: change?, handle: handle?, within: within?, judgements }))
     }
 
-    fn change(&mut self, node: &Node) -> Option<Change> {
-        let fields = self.fields(node, &shape::CHANGE)?;
-        let Kind::Map(entries) = &node.kind else {
-            self.report(node.span, "the change is missing");
-            return None;
-        };
-        let [(key, value)] = entries.as_slice() else {
-            self.report(node.span, "a probe makes exactly one change")
-                .help("one fault by construction: write a probe for each change");
-            return None;
-        };
-        // An unknown key was reported when the mapping was held against its shape.
-        let _ = fields;
-        Some(match key.name.as_str() {
-            "capabilities" => {
-                self.only_modern("a declaration of one request alone", key.span);
-                Change::Capabilities(self.bare_template(value)?)
-            }
-            "header" => {
-                let (name, header) = self.single(value, "header")?;
-                let (name, header) = self.header(name, header)?;
-                Change::Header { name, value: header.map(|value| value.node) }
-            }
-            "remove" => Change::Remove { pointer: self.member_pointer(value)? },
-            "set" => {
-                let (pointer, value) = self.single(value, "pointer")?;
-                let pointer = Node { kind: Kind::String(pointer.name.clone()), span: pointer.span };
-                Change::Set { pointer: self.member_pointer(&pointer)?, value: self.bare_template(value)? }
-            }
-            "version" => Change::Version(self.bare_template(value)?),
-            _ => return None,
-        })
-    }
-
-    /// A mapping with exactly one entry.
-    fn single<'a>(&mut self, node: &'a Node, what: &str) -> Option<(&'a Key, &'a Node)> {
-        let entries = self.map(node, &format!("a mapping with one {what}"))?;
-        let [(key, value)] = entries else {
-            self.report(node.span, format!("exactly one {what} is changed, found {}", entries.len()))
-                .help("one fault by construction: write a probe for each change");
-            return None;
-        };
-        Some((key, value))
-    }
-
-    /// A pointer to a member of the message, not to the whole of it.
-    fn member_pointer(&mut self, node: &Node) -> Option<String> {
-        let pointer = self.pointer(node)?;
-        if pointer.node.is_empty() {
-            self.report(node.span, "the pointer names the whole message").help("name a member, such as /params/_meta");
-            return None;
-        }
-        Some(pointer.node)
-    }
-
     fn retry(&mut self, fields: &Fields<'_>) -> Option<Step> {
         let of = self.handle(fields);
         let on = self.on(fields);
@@ -390,7 +329,13 @@ impl Lower<'_> {
         let like = fields.value("like").and_then(|node| self.matcher(node));
         let requirement = fields.value("requirement").and_then(|node| self.requirement(node, false));
         let says = transpose(fields.value("says").map(|node| self.sentence(node)));
-        Some(Step::ExpectNothing(ExpectNothing { on: on?, of: of?, like: like?, requirement: requirement?, says: says? }))
+        Some(Step::ExpectNothing(ExpectNothing {
+            on: on?,
+            of: of?,
+            like: like?,
+            requirement: requirement?,
+            says: says?,
+        }))
     }
 
     fn expect_exit(&mut self, fields: &Fields<'_>) -> Option<Step> {
@@ -415,10 +360,9 @@ impl Lower<'_> {
 
     fn notify(&mut self, fields: &Fields<'_>) -> Option<Step> {
         let on = self.on(fields);
-        let method = fields
-            .value("method")
-            .and_then(|node| self.by_revision(node, false, |lower, node| lower.text(node)));
-        let params = transpose(fields.value("params").map(|node| self.params(node)));
+        let method =
+            fields.value("method").and_then(|node| self.by_revision(node, false, |lower, node| lower.text(node)));
+        let params = transpose(fields.value("params").map(|node| self.template(node)));
         let headers = transpose(fields.value("headers").map(|node| self.headers(node)));
         let wrong = self.wrong(fields);
         let handle = self.new_handle(fields, Binding::Request);
@@ -488,40 +432,6 @@ impl Lower<'_> {
         Some(Step::HttpRaw(HttpRaw { on: on?, bytes, split, handle: handle?, within: within?, judgements }))
     }
 
-    /// The bytes of `text`, `hex` or `base64`, and the offsets of `split`.
-    fn bytes(&mut self, fields: &Fields<'_>) -> Option<(Vec<u8>, Vec<usize>)> {
-        let given = fields.given(&["text", "hex", "base64"]);
-        let [key] = given.as_slice() else {
-            self.report(fields.span, "the bytes are written in exactly one way").help("write `text`, `hex` or `base64`");
-            return None;
-        };
-        let node = fields.value(&key.name)?;
-        let text = self.text(node)?.node;
-        let bytes = match key.name.as_str() {
-            "hex" => hex(&text),
-            "base64" => base64(&text),
-            _ => Some(text.into_bytes()),
-        };
-        let Some(bytes) = bytes else {
-            self.report(node.span, format!("this is no {}", key.name));
-            return None;
-        };
-        let mut split = Vec::new();
-        if let Some(node) = fields.value("split") {
-            for item in self.list(node, "a list of offsets")? {
-                let at = self.integer(item)?;
-                match usize::try_from(at) {
-                    Ok(at) if at > split.last().copied().unwrap_or(0) && at < bytes.len() => split.push(at),
-                    _ => {
-                        self.report(item.span, format!("the bytes cannot be cut at {at}"))
-                            .help(format!("offsets increase and lie between 0 and {}", bytes.len()));
-                    }
-                }
-            }
-        }
-        Some((bytes, split))
-    }
-
     fn answer(&mut self, fields: &Fields<'_>) -> Option<Step> {
         let of = fields
             .value("of")
@@ -552,7 +462,8 @@ impl Lower<'_> {
         for names in bound {
             for name in &names {
                 if let Some(taken) = self.scope.find(&name.name).map(|bound| bound.span) {
-                    self.report(name.span, format!("two branches bind the name `{}`", name.name)).note("bound here", taken);
+                    self.report(name.span, format!("two branches bind the name `{}`", name.name))
+                        .note("bound here", taken);
                 }
             }
             self.scope.reopen(names);
@@ -627,36 +538,4 @@ impl Lower<'_> {
         }
         Some(Step::Check(NamedCheck { name: name?, on: on?, with: with?.unwrap_or_default(), judges }))
     }
-}
-
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        text.chars().filter(|c| !c.is_ascii_whitespace()).map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    if digits.len() % 2 != 0 {
-        return None;
-    }
-    Some(digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
-}
-
-/// Standard alphabet, padding optional.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0_u32, 0_u32);
-    for c in text.trim_end_matches('=').bytes().filter(|b| !b.is_ascii_whitespace()) {
-        let value = match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a' + 26,
-            b'0'..=b'9' => c - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        held = held << 6 | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits & 0xff) as u8);
-            held &= (1 << bits) - 1;
-        }
-    }
-    (bits < 6).then_some(bytes)
 }

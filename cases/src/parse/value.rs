@@ -100,7 +100,9 @@ impl Lower<'_> {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 let help = match nearest(name, known.iter().copied()).first() {
                     Some(near) => format!("did you mean `${near}`?"),
-                    None if known.is_empty() => "nothing is bound before this step; write $$ for a dollar sign".to_owned(),
+                    None if known.is_empty() => {
+                        "nothing is bound before this step; write $$ for a dollar sign".to_owned()
+                    }
                     None => format!("known here: {}", list(&known)),
                 };
                 self.report(span, format!("nothing is bound to `${}` here", shown(name))).help(help);
@@ -137,16 +139,16 @@ impl Lower<'_> {
     /// A mapping of templates by name.
     pub(crate) fn named_templates(&mut self, node: &Node) -> Option<Vec<(String, Spanned<Template>)>> {
         let entries = self.map(node, "a mapping")?;
-        let lowered: Vec<_> = entries
-            .iter()
-            .map(|(key, value)| self.template(value).map(|value| (key.name.clone(), value)))
-            .collect();
+        let lowered: Vec<_> =
+            entries.iter().map(|(key, value)| self.template(value).map(|value| (key.name.clone(), value))).collect();
         lowered.into_iter().collect()
     }
 }
 
 pub(crate) fn is_header_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= 256 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    !name.is_empty()
+        && name.len() <= 256
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// A list without a hole is a literal, whatever its depth.
