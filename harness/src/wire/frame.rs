@@ -12,6 +12,7 @@ use super::limits::{LimitKind, Limits};
 use super::lines::Line;
 use super::number::Number;
 use super::reader::{JsonErrorKind, RemarkKind, examine};
+use super::scan::find;
 
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -127,19 +128,8 @@ impl Frame {
             let span = Span { start: 0, end: start };
             defects.add(DefectKind::ByteOrderMark, span, String::new(), "byte order mark before the message".into());
         }
-        let mut offset = 0;
-        for chunk in raw.utf8_chunks() {
-            let start = offset + chunk.valid().len();
-            offset = start + chunk.invalid().len();
-            let missing = dropped > 0 && offset == raw.len();
-            if start < offset && !missing {
-                let span = Span { start, end: offset };
-                let message = format!("bytes that are no UTF-8: {}", hex(chunk.invalid()));
-                defects.add(DefectKind::InvalidUtf8, span, pointer_of(span), message);
-                if defects.more {
-                    break;
-                }
-            }
+        if !examined.utf8 {
+            invalid_utf8(&raw, dropped > 0, &mut defects, pointer_of);
         }
         for remark in &examined.remarks {
             let text = raw.get(remark.span.start..remark.span.end).unwrap_or_default();
@@ -270,6 +260,24 @@ fn classify_object(members: &[Member]) -> Message {
     }
 }
 
+fn invalid_utf8(raw: &[u8], cut: bool, defects: &mut Defects, pointer_of: impl Fn(Span) -> String) {
+    let mut offset = 0;
+    for chunk in raw.utf8_chunks() {
+        let start = offset + chunk.valid().len();
+        offset = start + chunk.invalid().len();
+        // A character in pieces at a cut is our doing.
+        let ours = cut && offset == raw.len();
+        if start < offset && !ours {
+            let span = Span { start, end: offset };
+            let message = format!("bytes that are no UTF-8: {}", hex(chunk.invalid()));
+            defects.add(DefectKind::InvalidUtf8, span, pointer_of(span), message);
+            if defects.more {
+                return;
+            }
+        }
+    }
+}
+
 /// Line feeds and carriage returns between the first and the last byte that is no white space, and one at the end.
 fn returns(raw: &[u8], start: usize, cut: bool, defects: &mut Defects, pointer_of: impl Fn(Span) -> String) {
     let solid = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
@@ -281,10 +289,7 @@ fn returns(raw: &[u8], start: usize, cut: bool, defects: &mut Defects, pointer_o
         (b'\n', DefectKind::EmbeddedNewline, "line feed inside the message"),
         (b'\r', DefectKind::EmbeddedCarriageReturn, "carriage return inside the message"),
     ] {
-        // `contains` is the fast search, and finds nothing in nearly every message.
-        if inner.contains(&byte)
-            && let Some(at) = inner.iter().position(|other| *other == byte)
-        {
+        if let Some(at) = find(inner, [byte]) {
             let span = Span { start: first + at, end: first + at + 1 };
             defects.add(kind, span, pointer_of(span), message.into());
         }

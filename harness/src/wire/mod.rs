@@ -14,6 +14,7 @@ mod limits;
 mod lines;
 mod number;
 mod reader;
+mod scan;
 mod sse;
 
 pub use frame::{Defect, DefectKind, Frame, Message, NotAMessage};

@@ -8,6 +8,7 @@ use std::fmt;
 use super::json::{Json, JsonKind, Member, Span, duplicates, push_index, push_token};
 use super::limits::{LimitKind, Limits, MAX_DEPTH};
 use super::number::Number;
+use super::scan::find_special;
 
 /// A JSON text that was read in full.
 #[derive(Clone, Debug)]
@@ -120,18 +121,21 @@ pub(super) struct Examined {
     /// lies beyond: it serves to classify the message, not to judge it.
     pub(super) limit: Option<(LimitKind, usize)>,
     pub(super) remarks: Vec<Remark>,
+    /// Whether all bytes are UTF-8, those beyond a limit included.
+    pub(super) utf8: bool,
 }
 
 /// Reads from `start`, which leaves room for a byte order mark; all offsets count from the start of `bytes`. With
 /// `more`, bytes followed that are lost, so that the end is no end.
 pub(super) fn examine(bytes: &[u8], start: usize, limits: &Limits, more: bool) -> Examined {
+    let text = std::str::from_utf8(bytes).ok();
     let (bytes, cut) = match bytes.get(..limits.bytes) {
         Some(head) if head.len() < bytes.len() => (head, true),
         _ => (bytes, more),
     };
     let mut reader = Reader {
         bytes,
-        text: std::str::from_utf8(bytes).ok(),
+        text,
         pos: start,
         depth: limits.depth.min(MAX_DEPTH),
         nodes_left: limits.nodes,
@@ -158,7 +162,7 @@ pub(super) fn examine(bytes: &[u8], start: usize, limits: &Limits, more: bool) -
     }
     let mut remarks = reader.remarks;
     remarks.sort_by_key(|remark| remark.span.start);
-    Examined { outcome, limit: reader.limit, remarks }
+    Examined { outcome, limit: reader.limit, remarks, utf8: text.is_some() }
 }
 
 impl JsonError {
@@ -317,9 +321,9 @@ impl<'a> Reader<'a> {
             return Json { kind: JsonKind::Null, span: Span { start: self.pos, end: self.pos } };
         };
         let kind = match open.kind {
-            OpenKind::Array => JsonKind::Array(self.items.drain(open.first.min(self.items.len())..).collect()),
+            OpenKind::Array => JsonKind::Array(top(&mut self.items, open.first)),
             OpenKind::Object(_) => {
-                let members: Vec<Member> = self.members.drain(open.first.min(self.members.len())..).collect();
+                let members = top(&mut self.members, open.first);
                 for member in duplicates(&members) {
                     self.remark(RemarkKind::DuplicateKey, member.name_span);
                 }
@@ -494,24 +498,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips to the next quote, backslash or control character, eight bytes at a time.
+    /// Skips to the next quote, backslash or control character.
     fn plain(&mut self) {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const HIGHS: u64 = 0x8080_8080_8080_8080;
-        // The high bit of each byte that is zero is set, and perhaps of bytes above it: enough to stop and look.
-        let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-        while let Some(chunk) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*chunk);
-            let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-            let stop = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control;
-            if stop != 0 {
-                break;
-            }
-            self.pos += 8;
-        }
-        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-            self.pos += 1;
-        }
+        self.pos = find_special(self.rest()).map_or(self.bytes.len(), |at| self.pos + at);
     }
 
     /// The text of a part of a string without escapes.
@@ -641,6 +630,15 @@ impl<'a> Reader<'a> {
             members.push(Member { name, name_span, value: Json { kind: JsonKind::Null, span } });
         }
         members
+    }
+}
+
+/// Takes what stands above a place of a stack, in a vector that is exactly as big.
+fn top<T>(stack: &mut Vec<T>, first: usize) -> Vec<T> {
+    match first {
+        // Splitting at the start would hand out the room of the whole stack.
+        0 => stack.drain(..).collect(),
+        first => stack.split_off(first.min(stack.len())),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::limits::{LimitKind, Limits};
+use super::scan::find;
 
 #[derive(Debug)]
 pub struct SseDecoder {
@@ -136,7 +137,7 @@ impl SseDecoder {
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
-            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = find(rest, [b'\n', b'\r']);
             let (part, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
             self.keep(part);
             self.line_bytes += part.len();
