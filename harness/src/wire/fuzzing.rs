@@ -77,7 +77,7 @@ pub fn sse_decode(data: &[u8]) {
 
 /// Limits that most inputs pass.
 fn small(data: &[u8]) -> Limits {
-    if data.len() % 2 == 0 {
+    if data.len().is_multiple_of(2) {
         Limits { bytes: 24, depth: 2, nodes: 4, defects: 2 }
     } else {
         Limits { bytes: data.len() / 2, depth: 3, nodes: 6, ..Limits::default() }

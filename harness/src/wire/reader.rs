@@ -3,103 +3,12 @@
 //! [`examine`] also tells what could be made out of a broken or too big message, so that an answer can be attributed.
 
 use std::borrow::Cow;
-use std::fmt;
 
+use super::fault::{JsonError, JsonErrorKind, Reading, Remark, RemarkKind};
 use super::json::{Json, JsonKind, Member, Span, duplicates, push_index, push_token};
 use super::limits::{LimitKind, Limits, MAX_DEPTH};
 use super::number::Number;
 use super::scan::find_special;
-
-/// A JSON text that was read in full.
-#[derive(Clone, Debug)]
-pub struct Reading {
-    pub json: Json,
-    /// In the order of their places; one of a kind more than [`Limits::defects`] means that there are more.
-    pub remarks: Vec<Remark>,
-}
-
-/// Something that the grammar allows and that common readers lose or refuse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remark {
-    pub kind: RemarkKind,
-    pub span: Span,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RemarkKind {
-    /// The name of a member that stood before in the same object.
-    DuplicateKey,
-    /// Bytes inside a string that are no UTF-8; they are read as U+FFFD.
-    InvalidUtf8,
-    /// An escaped surrogate without its partner; it is read as U+FFFD.
-    LoneSurrogate,
-    /// A number that changes its value where numbers are doubles.
-    NumberBeyondDouble,
-}
-
-/// Why bytes are no JSON text, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at byte {offset}")]
-pub struct JsonError {
-    pub kind: JsonErrorKind,
-    pub offset: usize,
-    /// The innermost value that was being read.
-    pub pointer: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JsonErrorKind {
-    /// Nothing but white space.
-    Empty,
-    UnexpectedByte(u8),
-    /// The text stops inside a value.
-    UnexpectedEnd,
-    UnterminatedString,
-    BadEscape,
-    ControlCharacter(u8),
-    LeadingZero,
-    PlusSign,
-    BadNumber,
-    /// `NaN` or an infinity.
-    NotANumber,
-    /// A word that is not `true`, `false` or `null`.
-    BadLiteral,
-    Comment,
-    TrailingComma,
-    SingleQuote,
-    UnquotedName,
-    /// More text after the value.
-    TrailingGarbage,
-    /// Our own bound, not a fault of the text.
-    Limit(LimitKind),
-}
-
-impl fmt::Display for JsonErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("no value"),
-            Self::UnexpectedByte(byte) if byte.is_ascii_graphic() => {
-                write!(f, "unexpected character '{}'", char::from(*byte))
-            }
-            Self::UnexpectedByte(byte) => write!(f, "unexpected byte 0x{byte:02x}"),
-            Self::UnexpectedEnd => f.write_str("unexpected end"),
-            Self::UnterminatedString => f.write_str("unterminated string"),
-            Self::BadEscape => f.write_str("unknown escape in a string"),
-            Self::ControlCharacter(byte) => write!(f, "control character 0x{byte:02x} in a string"),
-            Self::LeadingZero => f.write_str("number with a leading zero"),
-            Self::PlusSign => f.write_str("number with a plus sign"),
-            Self::BadNumber => f.write_str("number without digits"),
-            Self::NotANumber => f.write_str("NaN or infinity"),
-            Self::BadLiteral => f.write_str("unknown word"),
-            Self::Comment => f.write_str("comment"),
-            Self::TrailingComma => f.write_str("trailing comma"),
-            Self::SingleQuote => f.write_str("single quote"),
-            Self::UnquotedName => f.write_str("name without quotes"),
-            Self::TrailingGarbage => f.write_str("more text after the value"),
-            Self::Limit(kind) => write!(f, "our limit on the {kind} was passed"),
-        }
-    }
-}
 
 pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Reading, JsonError> {
     let examined = examine(bytes, 0, limits, false);
@@ -117,8 +26,9 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Reading, JsonError> 
 pub(super) struct Examined {
     /// The tree; or the error and the members of the outermost object that were read before it.
     pub(super) outcome: Result<Json, (JsonError, Vec<Member>)>,
-    /// The bound that was passed, and where; of several the bytes, else the first. The whole text was checked all the same, but the tree lacks what
-    /// lies beyond: it serves to classify the message, not to judge it.
+    /// The bound that was passed, and where; of several the bytes, else the first. With any other than the bytes the
+    /// whole text was checked all the same, but the tree lacks what lies beyond: it serves to classify the message, not
+    /// to judge it.
     pub(super) limit: Option<(LimitKind, usize)>,
     pub(super) remarks: Vec<Remark>,
     /// Whether all bytes are UTF-8, those beyond a limit included.
@@ -163,12 +73,6 @@ pub(super) fn examine(bytes: &[u8], start: usize, limits: &Limits, more: bool) -
     let mut remarks = reader.remarks;
     remarks.sort_by_key(|remark| remark.span.start);
     Examined { outcome, limit: reader.limit, remarks, utf8: text.is_some() }
-}
-
-impl JsonError {
-    fn is_end(&self) -> bool {
-        matches!(self.kind, JsonErrorKind::UnexpectedEnd | JsonErrorKind::UnterminatedString | JsonErrorKind::Empty)
-    }
 }
 
 struct Reader<'a> {
@@ -311,11 +215,12 @@ impl<'a> Reader<'a> {
         self.beyond.push(object);
     }
 
-    /// Finishes the innermost container; of one beyond a limit only the place is known.
+    /// Finishes the innermost container; of one beyond a limit only its type and place are kept.
     fn close(&mut self) -> Json {
         self.pos += 1;
-        if self.beyond.pop().is_some() {
-            return Json { kind: JsonKind::Null, span: Span { start: self.beyond_start, end: self.pos } };
+        if let Some(object) = self.beyond.pop() {
+            let kind = if object { JsonKind::Object(Vec::new()) } else { JsonKind::Array(Vec::new()) };
+            return Json { kind, span: Span { start: self.beyond_start, end: self.pos } };
         }
         let Some(open) = self.open.pop() else {
             return Json { kind: JsonKind::Null, span: Span { start: self.pos, end: self.pos } };
@@ -635,11 +540,13 @@ impl<'a> Reader<'a> {
 
 /// Takes what stands above a place of a stack, in a vector that is exactly as big.
 fn top<T>(stack: &mut Vec<T>, first: usize) -> Vec<T> {
-    match first {
-        // Splitting at the start would hand out the room of the whole stack.
-        0 => stack.drain(..).collect(),
-        first => stack.split_off(first.min(stack.len())),
+    if first > 0 {
+        return stack.split_off(first.min(stack.len()));
     }
+    // Splitting at the start would hand out the room of the whole stack.
+    let mut all = std::mem::take(stack);
+    all.shrink_to_fit();
+    all
 }
 
 fn outermost(json: Json) -> Vec<Member> {
