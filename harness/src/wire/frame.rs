@@ -472,6 +472,8 @@ mod tests {
             }
         }
         assert_eq!(read(Limits { bytes: text.len() - 1, ..Limits::default() }).likely().id(), Some(&Id::Absent));
+        let halved = Frame::read_cut(Bytes::from_static(b"{\"id\":1,\"result\":\"\xc3"), 9, &Limits::default());
+        assert_eq!(kinds(&halved), [(DefectKind::OurLimit(LimitKind::Bytes), 19)]);
         let garbage = Frame::read_cut(Bytes::from_static(b"log line of many"), 5, &Limits::default());
         assert_eq!(garbage.message, Message::NotAMessage(NotAMessage::NotJson));
     }

@@ -638,6 +638,15 @@ mod tests {
         );
     }
 
+    #[test]
+    fn surrogates_pair_at_their_bounds() {
+        for (text, char) in
+            [("\\ud800\\udc00", "\u{10000}"), ("\\udbff\\udfff", "\u{10ffff}"), ("\\ud7ff\\ue000", "\u{d7ff}\u{e000}")]
+        {
+            assert_eq!(Json::parse(format!("\"{text}\"").as_bytes()).unwrap().as_str(), Some(char));
+        }
+    }
+
     fn remarks(text: &[u8]) -> Vec<(RemarkKind, usize, usize)> {
         let reading = Json::read(text, &Limits::default()).unwrap();
         reading.remarks.iter().map(|remark| (remark.kind, remark.span.start, remark.span.end)).collect()

@@ -418,6 +418,7 @@ mod tests {
     #[test]
     fn data_lines_are_joined() {
         assert_eq!(data("data: a\ndata:b\ndata\ndata:  c\n\n"), [some("a\nb\n\n c")]);
+        assert_eq!(data("data: a\r\ndata: b\r\n\r\n"), [some("a\nb")]);
         assert_eq!(
             data("data: a\r\rdata: b\r\n\r\ndata: c\n\r\ndata: d\r\n\r"),
             [some("a"), some("b"), some("c"), some("d")]
@@ -507,6 +508,16 @@ mod tests {
         assert_eq!((seen[0].id.as_deref(), seen[0].terminated), (Some("5"), true));
         assert_eq!((seen[1].data.as_deref(), seen[1].cut), (Some(&b"b"[..]), None));
         assert_eq!(defects(&items), [(SseDefectKind::OurLimit(LimitKind::Bytes), 20)]);
+    }
+
+    #[test]
+    fn a_cut_makes_no_other_defect() {
+        for (stream, bytes) in [("data: aé\n\n", 8), ("data: a\n: é\n\n", 11), ("data: a\nda: b\n\n", 9)] {
+            let mut decoder = SseDecoder::new(Limits { bytes, ..Limits::default() });
+            let items = decoder.push(stream.as_bytes());
+            assert_eq!(defects(&items), [(SseDefectKind::OurLimit(LimitKind::Bytes), bytes as u64)], "{stream:?}");
+            assert!(events(&items)[0].cut.is_some());
+        }
     }
 
     #[test]
