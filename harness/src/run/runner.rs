@@ -335,6 +335,9 @@ impl Runner {
         }
         let mut results = Vec::new();
         for verdict in outcome.verdicts {
+            if !self.reaches(&verdict.requirement, session.place) {
+                continue;
+            }
             let flag = (verdict.word == Word::NotVerified).then(|| self.flag_for(&verdict.message)).flatten();
             results.push(results::of_case(&case.id.node, session.place, verdict, flag));
         }
@@ -374,9 +377,16 @@ impl Runner {
         }
         let results = names
             .into_iter()
+            .filter(|name| self.reaches(name, place))
             .map(|name| results::left_out(&case.id.node, name, place, verdict, reason.to_owned(), flag.clone()))
             .collect();
         self.add(results);
+    }
+
+    /// Whether a requirement can be met with over the transport: a case for both may name one that is for HTTP alone.
+    fn reaches(&self, requirement: &str, place: Place) -> bool {
+        let row = Catalogue::get().row(requirement, place.revision);
+        row.is_none_or(|row| row.applies_to(cases_transport(place.transport)))
     }
 
     fn crashed(&self, case: &str, place: Place, error: &str) {

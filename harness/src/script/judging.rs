@@ -87,8 +87,11 @@ impl Player<'_> {
             return plain(Word::NotVerified, "the server limits the rate of requests (429)".to_owned());
         }
         if let Some(given) = &judgement.given
-            && sight.check(given, &round.values).is_err()
+            && let Err(unlike) = sight.check(given, &round.values)
         {
+            if unlike.unbound {
+                return plain(Word::NotVerified, unlike.message);
+            }
             let reason = judgement.unless.clone().unwrap_or_else(|| format!("not to be judged: {came} came"));
             return plain(Word::NotVerified, reason);
         }
@@ -115,6 +118,9 @@ impl Player<'_> {
                     }
                 };
             };
+            if unlike.unbound {
+                return plain(Word::NotVerified, unlike.message);
+            }
             if outcome.verdict == OutcomeVerdict::Pass {
                 first.get_or_insert(unlike);
             }

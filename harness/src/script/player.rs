@@ -10,6 +10,7 @@ use std::{
 };
 
 use mcp_conform_cases::ast::{Case, ConversationRef, ExpectNothing, ForEach, LoopSource, Setup, Spanned, Step};
+use mcp_conform_schemas::generate::{NearMiss, NearMissKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -295,7 +296,7 @@ impl Player<'_> {
                 let schema = round.values.value(schema)?;
                 mcp_conform_schemas::generate::near_miss(&schema)
                     .into_iter()
-                    .filter(|miss| !miss.coercible)
+                    .filter(|miss| judged_miss(miss))
                     .map(|miss| {
                         let value = json!({"value": miss.value, "what": miss.what, "pointer": miss.pointer});
                         (miss.what, value)
@@ -374,6 +375,17 @@ fn settle(obligation: &Obligation, stage: &Stage) -> Option<CaseVerdict> {
         message,
         evidence,
     })
+}
+
+/// The near misses that the catalogue lets be judged: a required member without a default left out, and a value that no
+/// coercion turns into the type. Arguments that are no object at all are a malformed request, which is another requirement.
+fn judged_miss(miss: &NearMiss) -> bool {
+    let sure = match miss.kind {
+        NearMissKind::MissingRequired => true,
+        NearMissKind::WrongType => !miss.pointer.is_empty(),
+        _ => false,
+    };
+    sure && !miss.coercible
 }
 
 fn nothing_to_loop_over(source: &LoopSource) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_conform_cases::ast::{Class, Matcher, See, SeeId, SeeMessages};
+use mcp_conform_cases::ast::{Class, Matcher, See, SeeId, SeeMessages, Transport};
 use serde_json::Value;
 
 use super::values::Values;
@@ -28,16 +28,32 @@ pub struct Unlike {
     pub message: String,
     /// Another message than the response is at fault.
     pub event: Option<u64>,
+    /// A variable of the pattern had no value: no verdict may rest on this.
+    pub unbound: bool,
+}
+
+/// A pattern that does not match, before it is known where the value stood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatched {
+    pub pointer: String,
+    pub message: String,
+    pub unbound: bool,
 }
 
 impl Unlike {
     fn whole(message: String) -> Self {
-        Self { pointer: String::new(), message, event: None }
+        Self { pointer: String::new(), message, event: None, unbound: false }
     }
 }
 
 impl Sight {
     pub fn check(&self, see: &See, values: &Values) -> Result<(), Unlike> {
+        if let Some(over) = see.over
+            && (over == Transport::Http) != self.headers.is_some()
+        {
+            let here = if self.headers.is_some() { "HTTP" } else { "stdio" };
+            return Err(Unlike::whole(format!("this came over {here}")));
+        }
         if let Some(class) = see.class {
             self.class(class)?;
         }
@@ -57,7 +73,7 @@ impl Sight {
                 let wanted = list(&error.code);
                 let got = given.get("code").map_or_else(|| "none".to_owned(), Value::to_string);
                 let message = format!("error code {wanted} was expected and {got} came");
-                return Err(Unlike { pointer: "/error/code".to_owned(), message, event: None });
+                return Err(Unlike { pointer: "/error/code".to_owned(), message, event: None, unbound: false });
             }
             if let Some(matcher) = &error.data {
                 self.matches(matcher, given.get("data"), "/error/data", values)?;
@@ -86,8 +102,11 @@ impl Sight {
         if let Some(headers) = &self.headers {
             for (name, matcher) in &see.headers {
                 let value = headers.get(name.to_ascii_lowercase());
-                self.matches(matcher, value, "", values)
-                    .map_err(|unlike| Unlike::whole(format!("header {name}: {}", unlike.message)))?;
+                self.matches(matcher, value, "", values).map_err(|unlike| Unlike {
+                    message: format!("header {name}: {}", unlike.message),
+                    pointer: String::new(),
+                    ..unlike
+                })?;
             }
         }
         if let Some(id) = see.id {
@@ -100,7 +119,7 @@ impl Sight {
             if !met {
                 let got = self.message.get("id").map_or_else(|| "none".to_owned(), Value::to_string);
                 let message = format!("the id of the answer is {got}");
-                return Err(Unlike { pointer: "/id".to_owned(), message, event: None });
+                return Err(Unlike { pointer: "/id".to_owned(), message, event: None, unbound: false });
             }
         }
         for messages in &see.messages {
@@ -112,19 +131,19 @@ impl Sight {
             for branch in &see.any_of {
                 match self.check(branch, values) {
                     Ok(()) => met = true,
-                    Err(unlike) => drop(first.get_or_insert(unlike)),
+                    Err(unlike) if first.is_none() || unlike.unbound => first = Some(unlike),
+                    Err(_) => {}
                 }
             }
             if let (false, Some(first)) = (met, first) {
                 return Err(first);
             }
         }
-        if let Some(not) = &see.not
-            && self.check(not, values).is_ok()
-        {
-            return Err(Unlike::whole(format!("{} came", self.answer.describe())));
+        match see.not.as_ref().map(|not| self.check(not, values)) {
+            Some(Ok(())) => Err(Unlike::whole(format!("{} came", self.answer.describe()))),
+            Some(Err(unlike)) if unlike.unbound => Err(unlike),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn class(&self, class: Class) -> Result<(), Unlike> {
@@ -144,48 +163,52 @@ impl Sight {
     }
 
     fn messages(&self, see: &SeeMessages, values: &Values) -> Result<(), Unlike> {
-        let like = |matcher: &Matcher, value: &Value| check(matcher, Some(value), values).is_ok();
-        match see {
-            SeeMessages::Any(matcher) => {
-                if self.messages.iter().any(|(_, value)| like(matcher, value)) {
-                    return Ok(());
-                }
+        let (SeeMessages::Any(matcher) | SeeMessages::None(matcher) | SeeMessages::First(matcher)) = see;
+        let mut found = None;
+        let mut first = None;
+        for (event, value) in self.messages.iter() {
+            match check(matcher, Some(value), values) {
+                Ok(()) => drop(found.get_or_insert((*event, value))),
+                Err(unlike) if unlike.unbound => return Err(unlike.at("", Some(*event))),
+                Err(unlike) => drop(first.get_or_insert((*event, unlike))),
+            }
+        }
+        match (see, found) {
+            (SeeMessages::Any(_), Some(_)) | (SeeMessages::None(_), None) => Ok(()),
+            (SeeMessages::Any(_), None) => {
                 let seen = self.messages.len();
                 Err(Unlike::whole(format!("none of the {seen} messages that came with it is the expected one")))
             }
-            SeeMessages::None(matcher) => match self.messages.iter().find(|(_, value)| like(matcher, value)) {
-                None => Ok(()),
-                Some((event, value)) => {
-                    let method = value.get("method").and_then(Value::as_str).unwrap_or("a response");
-                    Err(Unlike {
-                        pointer: String::new(),
-                        message: format!("{method} came, which must not"),
-                        event: Some(*event),
-                    })
-                }
-            },
-            SeeMessages::First(matcher) => match self.messages.first() {
-                None => Err(Unlike::whole("no message came before the answer".to_owned())),
-                Some((event, value)) => check(matcher, Some(value), values)
-                    .map_err(|(pointer, message)| Unlike { pointer, message, event: Some(*event) }),
+            (SeeMessages::None(_), Some((event, value))) => {
+                let method = value.get("method").and_then(Value::as_str).unwrap_or("a response");
+                Err(Unlike { event: Some(event), ..Unlike::whole(format!("{method} came, which must not")) })
+            }
+            (SeeMessages::First(_), _) => match (self.messages.first(), first) {
+                (None, _) => Err(Unlike::whole("no message came before the answer".to_owned())),
+                (Some((event, _)), Some((at, unlike))) if *event == at => Err(unlike.at("", Some(at))),
+                (Some(_), _) => Ok(()),
             },
         }
     }
 
     fn matches(&self, matcher: &Matcher, value: Option<&Value>, at: &str, values: &Values) -> Result<(), Unlike> {
-        check(matcher, value, values).map_err(|(pointer, message)| Unlike {
-            pointer: format!("{at}{pointer}"),
-            message,
-            event: None,
-        })
+        check(matcher, value, values).map_err(|unlike| unlike.at(at, None))
     }
 }
 
-/// A matcher over one value, with the case's variables: pointer and words of the first mismatch.
-pub fn check(matcher: &Matcher, value: Option<&Value>, values: &Values) -> Result<(), (String, String)> {
-    matcher
-        .check(value, &|variable| values.look_up(variable))
-        .map_err(|mismatch| (mismatch.pointer, mismatch.message))
+impl Mismatched {
+    fn at(self, at: &str, event: Option<u64>) -> Unlike {
+        Unlike { pointer: format!("{at}{}", self.pointer), message: self.message, event, unbound: self.unbound }
+    }
+}
+
+/// A matcher over one value, with the case's variables: the first mismatch.
+pub fn check(matcher: &Matcher, value: Option<&Value>, values: &Values) -> Result<(), Mismatched> {
+    matcher.check(value, &|variable| values.look_up(variable)).map_err(|mismatch| Mismatched {
+        pointer: mismatch.pointer,
+        message: mismatch.message,
+        unbound: mismatch.unbound.is_some(),
+    })
 }
 
 fn list(codes: &[i64]) -> String {

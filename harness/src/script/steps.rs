@@ -350,7 +350,7 @@ impl Player<'_> {
             }
             Requirement::Value { that, is } => {
                 let value = round.values.value(&that.node).ok();
-                seeing::check(is, value.as_ref(), &round.values).map_err(|(_, message)| message)
+                seeing::check(is, value.as_ref(), &round.values).map_err(|mismatch| mismatch.message)
             }
         };
         met.map_err(|came| Stop::Missing(format!("{} ({came})", step.reason)))
