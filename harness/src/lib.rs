@@ -2,5 +2,6 @@
 //!
 //! One way through the house: drive (`process`, `transport`, `conversation`), trace, judge (`rules`, cases), report.
 
+pub mod rules;
 pub mod trace;
 pub mod wire;
