@@ -1,0 +1,150 @@
+//! Every request has exactly one answer.
+//!
+//! A second answer and an answer to nothing are told when they come, silence when it is final: the exchange ended, or the
+//! conversation was drained. What we cancelled, closed, cut off or provoked is not held against the server, and neither is
+//! silence when something came that could not be tied to a request: that has its own violation.
+
+use mcp_conform_schemas::{Era, Revision};
+
+use super::{
+    Breach, Context, ExchangeState, Likeness, Request, Row, Rule, Seen, Shape, Verdicts,
+    bounded::Bounded,
+    register::Definition,
+    seen::{clip, show},
+};
+use crate::trace::{Body, Channel, Event, ExchangeEnd, Transport};
+
+pub(super) static ONE: Row =
+    Row::both("base-response-one-per-request", Revision::V2024_11_05, "response-exactly-one-per-request");
+
+pub(super) static DEFINITION: Definition = Definition {
+    name: "answers",
+    title: "Every request is answered exactly once",
+    about: "A ledger of our requests: a second response, a response that no request asked for, and no response at all by \
+            the time that everything has come break the requirement. No response is owed for what was cancelled, refused \
+            by an HTTP status, closed or ended by us, sent after raw bytes, or is an open subscription.",
+    rows: &[ONE],
+    make: || Box::new(Answers { silent: Bounded::new(1_024), drained: false }),
+};
+
+struct Answers {
+    /// Requests whose silence was told.
+    silent: Bounded<u64, ()>,
+    drained: bool,
+}
+
+impl Rule for Answers {
+    fn observe(&mut self, event: &Event, context: &Context, out: &mut Verdicts) {
+        for seen in context.incoming(event) {
+            answered(&seen, context, out);
+        }
+        match &event.body {
+            Body::ExchangeEnded { exchange, end } => {
+                if let Some(state) = context.exchange(*exchange) {
+                    self.ended(event.seq, state, end, context, out);
+                }
+            }
+            Body::Drained if context.transport() == Transport::Stdio => {
+                self.drained = true;
+                for request in context.in_flight() {
+                    self.unanswered(event.seq, request, context, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, context: &Context, out: &mut Verdicts) {
+        for request in context.in_flight() {
+            // Without the end of the conversation only a deadline that passed is silence.
+            if let Some(deadline) = request.deadline.filter(|_| !self.drained) {
+                self.unanswered(deadline, request, context, out);
+            }
+        }
+    }
+}
+
+impl Answers {
+    /// An HTTP exchange is over: what it owed can no longer come, unless its stream can be resumed.
+    fn ended(&mut self, seq: u64, state: &ExchangeState, end: &ExchangeEnd, context: &Context, out: &mut Verdicts) {
+        let served = state.status.is_some_and(|status| (200..300).contains(&status));
+        // A body of the wrong kind or without a response in it is told by `http`.
+        let typed = state.media_type.as_deref() == Some("text/event-stream");
+        if !served || !typed || !matches!(end, ExchangeEnd::Complete) || state.raw {
+            return;
+        }
+        if state.resumable && context.era() == Era::Legacy {
+            return;
+        }
+        for request in state.requests.iter().filter_map(|key| context.request(*key)) {
+            self.unanswered(seq, request, context, out);
+        }
+    }
+
+    fn unanswered(&mut self, seq: u64, request: &Request, context: &Context, out: &mut Verdicts) {
+        if request.answered.is_some() || !owed(request, context) || self.silent.get(&request.key).is_some() {
+            return;
+        }
+        self.silent.insert(request.key, ());
+        let id = clip(&request.id.to_string());
+        let message = format!("no answer to the request {} with the id {id}", request.method);
+        out.check(&ONE, context, Some(Breach::new(seq, "", message).about(Some(request.key))));
+    }
+}
+
+fn owed(request: &Request, context: &Context) -> bool {
+    let long = matches!(&*request.method, "subscriptions/listen" | "tasks/result");
+    let excused = request.cancelled.is_some() || (request.ended.is_some() && !late(request)) || request.after_raw;
+    let told = context.transport() == Transport::Stdio
+        && (context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event));
+    request.is_sound() && !long && !excused && !told
+}
+
+/// The deadline had passed before we ended anything.
+fn late(request: &Request) -> bool {
+    matches!((request.deadline, request.ended), (Some(deadline), Some(ended)) if deadline < ended)
+}
+
+fn answered(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
+    let Some(answer) = seen.answer else { return };
+    let request = answer.request.and_then(|key| context.request(key));
+    match request {
+        Some(request) if !answer.again => {
+            if request.is_sound() {
+                out.occasion(&ONE, context);
+            }
+        }
+        // After something malformed an error with a legible id may be about that; a replay repeats on purpose.
+        Some(request) => {
+            let error = matches!(seen.shape, Shape::Response { result: false, .. });
+            let replay = seen.exchange().and_then(|it| context.exchange(it)).is_some_and(|exchange| exchange.resumes);
+            let fuzzy = answer.likeness != Likeness::Exact || !request.is_readable() || (error && context.odd());
+            if request.twin || replay || fuzzy {
+                return;
+            }
+            let id = clip(&request.id.to_string());
+            let message = format!("a second answer to the request {} with the id {id}", request.method);
+            out.check(&ONE, context, Some(Breach::at(seen, "", message)));
+        }
+        None => unsolicited(seen, context, out),
+    }
+}
+
+/// A response with an id that no request of this conversation has, when none waits for one: if one waits, `ids` tells.
+fn unsolicited(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
+    let named = seen.answer.is_some_and(|answer| answer.likeness == Likeness::Foreign);
+    let own = seen.exchange().and_then(|exchange| context.exchange(exchange));
+    let shared = match seen.channel {
+        Channel::Stdio => true,
+        // A stream that we opened for nothing in particular holds what the server put there.
+        Channel::Sse { .. } => own.is_some_and(|exchange| exchange.method == "POST" && !exchange.raw),
+        _ => false,
+    };
+    let waits = seen.channel == Channel::Stdio && context.in_flight().any(Request::is_sound);
+    if !named || !shared || waits || context.odd() || context.forgot() {
+        return;
+    }
+    let message =
+        format!("an answer with the id {}, which no request of this conversation had", show(seen.json.get("id")));
+    out.check(&ONE, context, Some(Breach::at(seen, "/id", message)));
+}

@@ -1,0 +1,36 @@
+//! The passive judges: small state machines that are fed every event of every conversation, live or from a file.
+//!
+//! [`judge`] folds a whole trace, [`Judge`] does the same event by event; both hand back one [`Observation`] for each
+//! requirement that had an occasion. [`rules`] is the register. What a rule may know beyond the event is in [`Context`],
+//! which is kept once for all of them. Cases, which provoke and then expect, are judged elsewhere.
+
+mod answers;
+mod bounded;
+mod context;
+mod direction;
+mod envelope;
+mod errors;
+mod framing;
+mod http;
+mod ids;
+mod judge;
+mod meta;
+mod progress;
+#[cfg(test)]
+mod proofs;
+#[cfg(test)]
+mod proofs_streams;
+mod register;
+mod seen;
+mod sse;
+mod stdout;
+mod subscriptions;
+#[cfg(test)]
+mod testing;
+mod verdicts;
+
+pub use context::{Context, ExchangeState, Request, RequestKey};
+pub use judge::{Judge, judge};
+pub use register::{Rule, RuleInfo, rules};
+pub use seen::{Answer, Likeness, Seen, Shape};
+pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Verdicts, Violation};
