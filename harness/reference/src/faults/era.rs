@@ -1,0 +1,228 @@
+//! Faults of the handshake, of versions, discovery, request metadata, capabilities and cache hints.
+//! What each does is at the place that asks for it.
+
+use super::{Fault, MODERN, faults};
+
+faults! { ERAS:
+    VersionEchoed "version-echoed" T1 [Stdio Http]
+        "initialize repeats whatever version was asked for"
+        legacy ["version-other-when-unsupported"];
+    UnknownVersionRefused "unknown-version-refused" T1 [Stdio Http]
+        "initialize with an unknown version is refused with -32603"
+        legacy ["version-other-when-unsupported"];
+    VersionAlwaysOldest "version-always-oldest" T1 [Stdio Http]
+        "initialize answers 2024-11-05 to every known version"
+        legacy ["version-same-when-supported"]
+        collateral_legacy ["lifecycle-respects-negotiated-version"];
+    FallbackIsOldest "fallback-is-oldest" T1 [Stdio Http]
+        "the counter-offer to an unknown version is the oldest one"
+        legacy ["version-fallback-is-latest"];
+    VersionAsNumber "version-as-number" T1 [Stdio Http]
+        "the negotiated version is a number"
+        legacy ["version-value-string"]
+        collateral_legacy ["version-same-when-supported" "version-date-format" "lifecycle-initialize-answered"];
+    InitializeUnchecked "initialize-unchecked" T1 [Stdio Http]
+        "initialize is served without its members"
+        legacy ["lifecycle-initialize-missing-params"];
+    ServesBeforeInitialize "serves-before-initialize" T1 [Stdio]
+        "requests are served before initialize"
+        legacy ["lifecycle-initialize-first"];
+    AsksBeforeInitialized "asks-before-initialized" T1 [Stdio Http]
+        "roots are asked for before the client has said that it is initialized"
+        legacy ["lifecycle-no-server-requests-before-initialized"];
+    RootsAskedUndeclared "roots-asked-undeclared" T1 [Stdio Http]
+        "roots are asked for although the client declared none"
+        legacy ["roots-needs-client-capability" "lifecycle-only-negotiated-capabilities" "roots-checks-capability"];
+    ServerInfoWithoutVersion "server-info-without-version" T1 [Stdio Http]
+        "serverInfo has no version"
+        legacy ["lifecycle-serverinfo-name-version"]
+        modern ["discover-server-info-shape"]
+        collateral_modern ["schema-every-message-valid"];
+    ServerInfoMissing "server-info-missing" T1 [Stdio Http]
+        "no result names the server"
+        modern ["discover-server-info-in-meta"];
+    InstructionsAsList "instructions-as-list" T1 [Stdio Http]
+        "instructions is a list"
+        legacy ["lifecycle-instructions-string"]
+        modern ["discover-instructions-string"];
+    CapabilityFlagAsText "capability-flag-as-text" T1 [Stdio Http]
+        "a flag of the capabilities is a string"
+        legacy ["lifecycle-capabilities-shape"]
+        modern ["discover-capability-member-types"];
+    ToolsUndeclared "tools-undeclared" T1 [Stdio Http]
+        "tools are served without being declared"
+        legacy ["tools-capability-declared" "lifecycle-features-advertised"]
+        modern ["tools-capability-declared" "discover-capabilities-match-behaviour"]
+        collateral_legacy ["tools-list-changed-only-if-declared"]
+        collateral_modern ["tools-undeclared-method-not-found"];
+    ResourcesUndeclared "resources-undeclared" T1 [Stdio Http]
+        "resources are served without being declared"
+        legacy ["resources-capability-declared" "lifecycle-features-advertised"]
+        modern ["resources-capability-declared" "discover-capabilities-match-behaviour"]
+        collateral_legacy ["resources-list-changed-only-if-declared"]
+        collateral_modern ["resources-undeclared-method-not-found"];
+    PromptsUndeclared "prompts-undeclared" T1 [Stdio Http]
+        "prompts are served without being declared"
+        legacy ["prompts-capability-declared" "lifecycle-features-advertised"]
+        modern ["prompts-capability-declared" "discover-capabilities-match-behaviour"]
+        collateral_legacy ["prompts-list-changed-only-if-declared"]
+        collateral_modern ["prompts-undeclared-method-not-found"];
+    CompletionsUndeclared "completions-undeclared" T1 [Stdio Http]
+        "completion is served without being declared"
+        legacy ["completion-capability-declared" "completion-undeclared-32601"]
+        modern ["completion-capability-declared" "completion-undeclared-method-not-found"];
+    LoggingUndeclared "logging-undeclared" T1 [Stdio Http]
+        "log messages are sent without the capability"
+        legacy ["logging-capability-declared"]
+        modern ["logging-capability-declared"];
+    PingUnknown "ping-unknown" T1 [Stdio Http]
+        "ping is an unknown method"
+        legacy ["ping-empty-result"]
+        collateral_legacy ["base-implements-base-and-lifecycle"];
+    PingNotEmpty "ping-not-empty" T1 [Stdio Http]
+        "ping is answered with a result that is no object"
+        legacy ["ping-empty-result"];
+    PingNeedsParams "ping-needs-params" T1 [Stdio Http]
+        "ping without params is refused"
+        legacy ["ping-params-optional"]
+        collateral_legacy ["ping-empty-result"];
+    PingInModern "ping-in-modern" T1 [Stdio Http]
+        "ping is served in the revision that has none"
+        modern ["removed-ping"];
+    DiscoverUnknown "discover-unknown" T1 [Stdio Http]
+        "server/discover is an unknown method"
+        modern ["discover-implemented"];
+    DiscoverDemandedFirst "discover-demanded-first" T1 [Stdio Http]
+        "everything is refused until server/discover was called"
+        modern ["discover-not-required-first"];
+    DiscoverListsNothing "discover-lists-nothing" T1 [Stdio Http]
+        "the list of supported versions is empty"
+        modern ["discover-supported-versions-include-served"]
+        collateral_modern ["version-supported-consistent"];
+    DiscoverVersionsAsText "discover-versions-as-text" T1 [Stdio Http]
+        "the supported versions are a single string"
+        modern ["discover-supported-versions-shape"]
+        collateral_modern ["discover-supported-versions-include-served"];
+    DiscoverWithoutCapabilities "discover-without-capabilities" T1 [Stdio Http]
+        "server/discover names no capabilities"
+        modern ["discover-result-capabilities-object"];
+    AnyVersionServed "any-version-served" T1 [Stdio Http]
+        "a request is served whatever version it names"
+        modern ["version-unsupported-32022"]
+        collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method"];
+    VersionsComparedAsText "versions-compared-as-text" T1 [Stdio Http]
+        "every version that sorts behind the own one is served"
+        modern ["version-exact-match" "version-unsupported-32022"];
+    VersionCheckedOnce "version-checked-once" T1 [Stdio Http]
+        "the version is checked on the first request only"
+        modern ["version-unsupported-on-every-method"];
+    VersionRemembered "version-remembered" T1 [Stdio Http]
+        "a request without a version is served under an earlier one's"
+        modern ["stateless-version-not-remembered"]
+        collateral_modern ["meta-missing-protocol-version-rejected"];
+    UnsupportedVersionWithoutData "unsupported-version-without-data" T1 [Stdio Http]
+        "-32022 comes without data"
+        modern ["version-unsupported-lists-supported" "version-unsupported-echoes-requested"];
+    UnsupportedVersionWithoutRequested "unsupported-version-without-requested" T1 [Stdio Http]
+        "-32022 does not repeat the version"
+        modern ["version-unsupported-echoes-requested"];
+    UnsupportedVersionListsRequested "unsupported-version-lists-requested" T1 [Stdio Http]
+        "-32022 lists the version that it refuses"
+        modern ["version-unsupported-excludes-requested"]
+        collateral_modern ["version-supported-consistent"];
+    UnsupportedVersionDraftCode "unsupported-version-draft-code" T1 [Stdio Http]
+        "an unsupported version is refused with the draft's -32004"
+        modern ["version-unsupported-32022"];
+    UnsupportedVersionStatus200 "unsupported-version-status-200" T1 [Http]
+        "-32022 comes with status 200"
+        modern ["version-unsupported-http-400"];
+    InitializeRefusedNamelessly "initialize-refused-namelessly" T1 [Stdio Http]
+        "initialize is refused without naming a version"
+        modern ["initialize-error-names-versions"]
+        personality MODERN;
+    MissingMetaServed "missing-meta-served" T1 [Stdio Http]
+        "requests without _meta are served with defaults"
+        modern [
+            "meta-missing-object-rejected" "meta-missing-protocol-version-rejected"
+            "meta-missing-client-capabilities-rejected"
+        ]
+        personality MODERN;
+    MissingCapabilitiesServed "missing-capabilities-served" T1 [Stdio Http]
+        "requests without clientCapabilities are served"
+        modern ["meta-missing-client-capabilities-rejected"];
+    MissingMetaStatus200 "missing-meta-status-200" T1 [Http]
+        "requests without required metadata are refused with status 200"
+        modern ["meta-missing-http-400"];
+    MissingMetaInvalidRequest "missing-meta-invalid-request" T1 [Stdio Http]
+        "requests without required metadata are refused with -32600"
+        modern ["meta-missing-client-capabilities-rejected"]
+        collateral_modern ["meta-missing-object-rejected" "meta-missing-protocol-version-rejected"];
+    ClientInfoDemanded "client-info-demanded" T1 [Stdio Http]
+        "requests without clientInfo are refused"
+        modern ["meta-clientinfo-optional"];
+    UnknownCapabilityRefused "unknown-capability-refused" T1 [Stdio Http]
+        "unknown client capabilities are refused"
+        modern ["meta-unknown-capabilities-tolerated"];
+    CapabilitiesRemembered "capabilities-remembered" T1 [Stdio Http]
+        "the capabilities of one request hold for the later ones"
+        modern ["stateless-capabilities-not-remembered" "stateless-no-capability-inference"]
+        collateral_modern ["meta-not-rely-on-undeclared-capability"];
+    CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio Http]
+        "the capabilities of one request hold for all that name the same client"
+        modern ["stateless-capabilities-not-remembered"]
+        collateral_modern [
+            "stateless-no-capability-inference" "meta-not-rely-on-undeclared-capability"
+            "meta-clientinfo-not-behavioural"
+        ];
+    UnknownMethodStatus200 "unknown-method-status-200" T1 [Http]
+        "an unknown method is refused with status 200"
+        modern ["http-method-not-found-404"]
+        collateral_modern ["http-404-body-distinguishable"];
+    UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
+        "an unknown method is refused with -32042"
+        modern ["error-no-32042"]
+        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined"];
+    ResultTypeMissing "result-type-missing" T1 [Stdio Http]
+        "results have no resultType"
+        modern ["resulttype-present"];
+    ResultTypeMissingOnLists "result-type-missing-on-lists" T1 [Stdio Http]
+        "results that can be cached have no resultType"
+        modern [
+            "resulttype-present" "tools-list-result-complete" "resources-list-result-complete"
+            "prompts-list-result-complete"
+        ]
+        collateral_modern ["discover-result-complete"];
+    ResultTypeInvented "result-type-invented" T1 [Stdio Http]
+        "the resultType is \"done\""
+        modern ["tools-call-result-type-known" "discover-result-complete"]
+        collateral_modern ["tools-list-result-complete"];
+    TtlMissing "ttl-missing" T1 [Stdio Http]
+        "no result has a ttlMs"
+        modern [
+            "caching-hints-discover" "caching-hints-tools-list" "caching-hints-prompts-list"
+            "caching-hints-resources-list" "caching-hints-resources-templates-list" "caching-hints-resources-read"
+        ]
+        collateral_modern ["caching-hints-on-every-page"];
+    CacheScopeMissing "cache-scope-missing" T1 [Stdio Http]
+        "no result has a cacheScope"
+        modern [
+            "caching-hints-discover" "caching-hints-tools-list" "caching-hints-prompts-list"
+            "caching-hints-resources-list" "caching-hints-resources-templates-list" "caching-hints-resources-read"
+        ]
+        collateral_modern ["caching-hints-on-every-page"];
+    CacheHintsMissingOnDiscover "cache-hints-missing-on-discover" T1 [Stdio Http]
+        "server/discover has no cache hints"
+        modern ["caching-hints-discover"];
+    TtlNegative "ttl-negative" T1 [Stdio Http]
+        "ttlMs is negative"
+        modern ["caching-ttl-non-negative"];
+    TtlAsText "ttl-as-text" T1 [Stdio Http]
+        "ttlMs is a string"
+        modern ["caching-ttl-integer"];
+    CacheScopeInvented "cache-scope-invented" T1 [Stdio Http]
+        "cacheScope is \"shared\""
+        modern ["caching-scope-values"];
+    CacheScopeDiffersByPage "cache-scope-differs-by-page" T1 [Stdio Http]
+        "the last page of a list has another cacheScope"
+        modern ["caching-scope-same-on-all-pages"];
+}

@@ -1,0 +1,194 @@
+//! Faults of the messages themselves: envelopes, ids, errors, `_meta` keys.
+//! What each does is at the place that asks for it.
+
+use super::{Fault, SSE, faults};
+
+faults! { MESSAGES:
+    JsonrpcVersionWrong "jsonrpc-version-wrong" T1 [Stdio Http]
+        "every message says jsonrpc 1.0"
+        legacy ["base-jsonrpc-member-2-0"]
+        modern ["jsonrpc-version-member"];
+    JsonrpcMemberMissing "jsonrpc-member-missing" T1 [Stdio Http]
+        "no message has the jsonrpc member"
+        legacy ["base-jsonrpc-member-2-0"]
+        modern ["jsonrpc-version-member"];
+    ResultAndError "result-and-error" T1 [Stdio Http]
+        "a result stands beside an error"
+        legacy ["base-result-xor-error"]
+        modern ["jsonrpc-result-xor-error"];
+    ErrorNullBesideResult "error-null-beside-result" T1 [Stdio Http]
+        "a null error stands beside a result"
+        legacy ["base-result-xor-error"]
+        modern ["jsonrpc-result-xor-error"];
+    ResultNull "result-null" T1 [Stdio Http]
+        "every result is null"
+        legacy ["base-result-is-object"]
+        modern ["result-is-object"]
+        collateral_modern ["resulttype-present"];
+    ResultArray "result-array" T1 [Stdio Http]
+        "every result is an array"
+        legacy ["base-result-is-object"]
+        modern ["result-is-object"]
+        collateral_modern ["resulttype-present"];
+    ResultMissing "result-missing" T1 [Stdio Http]
+        "a success has no result member"
+        legacy ["base-result-response-has-result"]
+        modern ["result-member-present"];
+    IdStringified "id-stringified" T1 [Stdio Http]
+        "a numeric id comes back as a string"
+        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        modern ["response-id-echo-exact"]
+        collateral_legacy ["base-response-one-per-request"]
+        collateral_modern ["response-exactly-one-per-request"];
+    IdNumberFromString "id-number-from-string" T1 [Stdio Http]
+        "an id of digits in a string comes back as a number"
+        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        modern ["response-id-echo-exact"]
+        collateral_legacy ["base-response-one-per-request"]
+        collateral_modern ["response-exactly-one-per-request"];
+    IdOwnCounter "id-own-counter" T1 [Stdio Http]
+        "answers carry ids of the server's own counting"
+        legacy ["base-response-id-echoes-request"]
+        modern ["response-id-echo-exact"]
+        collateral_legacy ["base-response-one-per-request" "errors-id-echoed"]
+        collateral_modern ["response-exactly-one-per-request" "error-id-echo"];
+    BigIdRounded "big-id-rounded" T1 [Stdio Http]
+        "ids beyond 2^53 come back as a double keeps them"
+        legacy ["base-response-id-echoes-request"]
+        modern ["response-id-echo-exact"]
+        collateral_legacy ["base-response-one-per-request"]
+        collateral_modern ["response-exactly-one-per-request"];
+    BigIdDropped "big-id-dropped" T1 [Stdio Http]
+        "requests with ids beyond 2^53 are never answered"
+        legacy ["base-response-one-per-request"]
+        modern ["response-exactly-one-per-request"]
+        collateral_legacy ["base-response-id-echoes-request"]
+        collateral_modern ["response-id-echo-exact"];
+    FalsyIdDropped "falsy-id-dropped" T1 [Stdio Http]
+        "requests with the ids 0 and the empty string are never answered"
+        legacy ["base-response-one-per-request"]
+        modern ["request-id-falsy-values-served"]
+        collateral_modern ["response-exactly-one-per-request"];
+    DuplicateAnswer "duplicate-answer" T1 [Stdio Http]
+        "every answer is sent twice"
+        legacy ["base-response-one-per-request"]
+        modern ["response-exactly-one-per-request"]
+        personality SSE
+        collateral_legacy ["sse-no-message-after-response"];
+    UnsolicitedAnswer "unsolicited-answer" T1 [Stdio Http]
+        "each answer is followed by one to a request that nobody sent"
+        legacy ["base-response-id-echoes-request"]
+        modern ["response-id-echo-exact"]
+        personality SSE
+        collateral_legacy ["sse-no-message-after-response"];
+    NeverAnswersPromptsList "never-answers-prompts-list" T1 [Stdio Http]
+        "prompts/list is never answered"
+        legacy ["base-response-one-per-request"]
+        modern ["response-exactly-one-per-request" "prompts-list-answered"];
+    NotificationWithId "notification-with-id" T1 [Stdio Http]
+        "notifications carry an id"
+        legacy ["base-notification-has-no-id"]
+        modern ["notification-no-id"]
+        collateral_modern ["no-server-initiated-requests"];
+    BatchEmitted "batch-emitted" T1 [Stdio Http]
+        "answers come wrapped in an array"
+        legacy ["base-no-batch-from-server" "stdio-individual-messages" "http-json-body-one-object"]
+        modern ["jsonrpc-no-batch-emitted" "stdio-single-message-object" "http-json-body-single-object"];
+    InvalidUtf8 "invalid-utf8" T1 [Stdio Http]
+        "answers hold a byte that is no UTF-8"
+        legacy ["base-utf8-output"]
+        modern ["jsonrpc-utf8"]
+        collateral_legacy ["stdio-stdout-only-messages"]
+        collateral_modern ["stdio-stdout-only-mcp"];
+    ErrorWithoutMessage "error-without-message" T1 [Stdio Http]
+        "errors have no message"
+        legacy ["errors-code-and-message-present"]
+        modern ["error-member-shape"];
+    ErrorWithoutCode "error-without-code" T1 [Stdio Http]
+        "errors have no code"
+        legacy ["errors-code-and-message-present"]
+        modern ["error-member-shape"];
+    ErrorAsString "error-as-string" T1 [Stdio Http]
+        "the error member is a string"
+        legacy ["errors-code-and-message-present"]
+        modern ["error-member-shape"];
+    ErrorCodeString "error-code-string" T1 [Stdio Http]
+        "error codes are strings"
+        legacy ["errors-code-integer"]
+        modern ["error-code-integer"];
+    ErrorCodeFractional "error-code-fractional" T1 [Stdio Http]
+        "error codes are fractions"
+        legacy ["errors-code-integer"]
+        modern ["error-code-integer"];
+    MetaNotObject "meta-not-object" T1 [Stdio Http]
+        "the _meta of results is an array"
+        legacy ["meta-is-object"]
+        modern ["schema-every-message-valid"]
+        collateral_modern ["discover-server-info-in-meta"];
+    MetaNameUnderscore "meta-name-underscore" T1 [Stdio Http]
+        "_meta of results has the key _private"
+        legacy ["meta-name-syntax"]
+        modern ["meta-key-name-grammar"];
+    MetaNameTrailingDot "meta-name-trailing-dot" T1 [Stdio Http]
+        "_meta of results has a name that ends with a dot"
+        legacy ["meta-name-syntax"]
+        modern ["meta-key-name-grammar"];
+    MetaPrefixEmptyLabel "meta-prefix-empty-label" T1 [Stdio Http]
+        "_meta of results has a prefix with an empty label"
+        legacy ["meta-label-syntax"]
+        modern ["meta-key-prefix-grammar"]
+        collateral_legacy ["meta-key-prefix-syntax"];
+    MetaLabelDigit "meta-label-digit" T1 [Stdio Http]
+        "_meta of results has a label that begins with a digit"
+        legacy ["meta-label-syntax"]
+        modern ["meta-key-prefix-grammar"];
+    MetaLabelHyphen "meta-label-hyphen" T1 [Stdio Http]
+        "_meta of results has a label that begins with a hyphen"
+        legacy ["meta-label-syntax"]
+        modern ["meta-key-prefix-grammar"];
+    MetaReservedPrefix "meta-reserved-prefix" T1 [Stdio Http]
+        "_meta of results has an invented key under the protocol's own prefix"
+        legacy ["meta-reserved-prefix-unused"]
+        modern ["meta-reserved-prefix-not-squatted"];
+    NotificationAnswered "notification-answered" T1 [Stdio Http]
+        "notifications are answered"
+        legacy ["base-no-response-to-notification"];
+    RequestWithoutIdAnswered "request-without-id-answered" T1 [Stdio Http]
+        "a request method without an id is answered"
+        legacy ["base-request-shaped-notification-not-answered"];
+    OwnIdNull "own-id-null" T1 [Stdio Http]
+        "the server's own requests have the id null"
+        legacy ["base-request-id-not-null" "base-request-has-string-or-integer-id"];
+    OwnIdReused "own-id-reused" T1 [Stdio Http]
+        "the server's own requests all have the id 1"
+        legacy ["base-request-id-never-reused"];
+    OwnIdFractional "own-id-fractional" T1 [Stdio Http]
+        "the server's own requests have fractional ids"
+        legacy ["base-request-has-string-or-integer-id"];
+    ClientMethodSent "client-method-sent" T1 [Stdio Http]
+        "the server sends tools/list to the client"
+        legacy ["base-server-sends-only-server-methods"]
+        modern ["no-server-initiated-requests"]
+        collateral_modern ["transport-no-other-directions" "stdio-no-requests" "http-sse-no-requests"];
+    UnreadableIdInvented "unreadable-id-invented" T1 [Stdio]
+        "the error for an unreadable line carries an invented id"
+        legacy ["errors-unreadable-id-omitted-or-null"]
+        modern ["error-id-omitted-if-unreadable"];
+    UnreadableFatal "unreadable-fatal" T1 [Stdio Http]
+        "an unreadable message ends the server"
+        legacy ["errors-server-survives-bad-input"]
+        modern ["error-parse-32700"]
+        collateral_legacy ["errors-parse-error-32700"];
+    UnreadableStatus500 "unreadable-status-500" T1 [Http]
+        "an unreadable body is answered with status 500 and no body"
+        legacy ["http-malformed-json-4xx"]
+        modern ["error-parse-32700"]
+        collateral_legacy ["errors-parse-error-32700"];
+    ParamsShapeUnchecked "params-shape-unchecked" T1 [Stdio Http]
+        "params that are no object are served"
+        legacy ["errors-params-not-structured"];
+    UnknownMethodWrongCode "unknown-method-wrong-code" T1 [Stdio Http]
+        "an unknown method is refused with -32600"
+        legacy ["errors-method-not-found-32601"]
+        modern ["error-method-not-found-32601" "http-method-not-found-404"];
+}

@@ -1,0 +1,210 @@
+//! Faults of HTTP: status codes, origins, sessions, event streams, mirrored headers.
+//! What each does is at the place that asks for it.
+
+use super::{Fault, MODERN, SSE, faults};
+
+faults! { WEB:
+    NotificationStatus200 "notification-status-200" T1 [Http]
+        "an accepted notification has status 200"
+        legacy ["http-accepted-notification-202" "http-accepted-response-202"]
+        modern ["http-notification-202"];
+    NotificationStatus204 "notification-status-204" T1 [Http]
+        "an accepted notification has status 204"
+        legacy ["http-accepted-notification-202" "http-accepted-response-202"]
+        modern ["http-notification-202"];
+    NotificationWithBody "notification-with-body" T1 [Http]
+        "the 202 for a notification has a body"
+        legacy ["http-accepted-notification-no-body" "http-accepted-response-202"]
+        modern ["http-notification-202"];
+    OriginNotChecked "origin-not-checked" T1 [Http]
+        "any Origin is accepted"
+        legacy ["http-origin-invalid-403-initialize" "http-origin-checked-on-every-request"]
+        modern ["http-origin-invalid-403" "http-origin-checked-everywhere"]
+        collateral_legacy ["http-origin-null-and-port-variants" "http-origin-rejected-before-effect"];
+    OriginCheckedOnPostOnly "origin-checked-on-post-only" T1 [Http]
+        "Origin is checked on POST alone"
+        legacy ["http-origin-checked-on-every-request"]
+        modern ["http-origin-checked-everywhere"];
+    OriginComparedByPrefix "origin-compared-by-prefix" T1 [Http]
+        "an Origin that begins like a loopback host is accepted"
+        legacy ["http-origin-null-and-port-variants"]
+        modern ["http-origin-invalid-403"];
+    BadOrigin400 "bad-origin-400" T1 [Http]
+        "a bad Origin is refused with status 400"
+        legacy ["http-origin-invalid-403-initialize"]
+        modern ["http-origin-invalid-403"]
+        collateral_legacy ["http-origin-checked-on-every-request"]
+        collateral_modern ["http-origin-checked-everywhere"];
+    AnswersAsPlainText "answers-as-plain-text" T1 [Http]
+        "answers are called text/plain"
+        legacy ["http-request-answered-json-or-sse"]
+        modern ["http-request-response-content-type"];
+    GetHangs "get-hangs" T1 [Http]
+        "GET is never answered"
+        legacy ["http-get-sse-or-405"]
+        collateral_legacy ["http-get-open-delivers-headers-promptly"];
+    GetServesPage "get-serves-page" T1 [Http]
+        "GET serves a page"
+        legacy ["http-get-sse-or-405"]
+        modern ["http-get-405"];
+    GetNotFound "get-not-found" T1 [Http]
+        "GET and DELETE are answered with 404"
+        modern ["http-get-405" "http-delete-405"]
+        personality MODERN;
+    UnknownSession400 "unknown-session-400" T1 [Http]
+        "an unknown or ended session is refused with 400"
+        legacy ["session-terminated-404"]
+        collateral_legacy ["session-terminated-404-all-methods" "session-unknown-id-not-served"];
+    UnknownSessionServed "unknown-session-served" T1 [Http]
+        "a session that does not exist is served"
+        legacy ["session-unknown-id-not-served" "session-terminated-404"]
+        collateral_legacy ["session-terminated-404-all-methods"];
+    MissingSession404 "missing-session-404" T1 [Http]
+        "a request without its session is refused with 404"
+        legacy ["session-missing-id-400"];
+    SessionIdNotAscii "session-id-not-ascii" T1 [Http]
+        "session ids hold a space"
+        legacy ["session-id-visible-ascii"]
+        collateral_legacy ["session-id-cryptographically-secure" "session-id-nondeterministic"];
+    SessionIdCounted "session-id-counted" T1 [Http]
+        "session ids are counted"
+        legacy ["session-id-nondeterministic" "session-id-cryptographically-secure"];
+    DeleteKeepsSession "delete-keeps-session" T1 [Http]
+        "a session lives on after DELETE"
+        legacy ["session-terminated-404"]
+        collateral_legacy ["session-terminated-404-all-methods"];
+    DeleteEndsAllSessions "delete-ends-all-sessions" T1 [Http]
+        "DELETE ends every session"
+        legacy ["session-delete-only-named-session"];
+    VersionHeaderUnchecked "version-header-unchecked" T1 [Http]
+        "any MCP-Protocol-Version is accepted"
+        legacy [
+            "version-header-unsupported-400" "version-header-invalid-400"
+            "version-header-unsupported-400-on-get-delete"
+        ];
+    VersionHeaderCheckedOnPostOnly "version-header-checked-on-post-only" T1 [Http]
+        "MCP-Protocol-Version is checked on POST alone"
+        legacy ["version-header-unsupported-400-on-get-delete"];
+    VersionHeaderDemanded "version-header-demanded" T1 [Http]
+        "requests without MCP-Protocol-Version are refused, initialize included"
+        legacy ["version-header-missing-tolerated" "version-header-not-needed-on-initialize"];
+    PrimingMissing "priming-missing" T1 [Http]
+        "streams begin without an event id"
+        legacy ["sse-priming-event"]
+        collateral_legacy ["sse-retry-before-early-close"];
+    PrimingWithText "priming-with-text" T1 [Http]
+        "the first event of a stream has a text that is no message"
+        legacy ["sse-one-message-per-event"]
+        collateral_legacy ["sse-priming-event"];
+    RetryNotNumeric "retry-not-numeric" T1 [Http]
+        "the retry field is a word"
+        legacy ["sse-retry-value-numeric"];
+    EventIdsRepeat "event-ids-repeat" T1 [Http]
+        "streams of a session share event ids"
+        legacy ["sse-event-id-unique-in-session"]
+        collateral_legacy ["sse-resume-always-via-get" "sse-no-cross-stream-replay"];
+    ReplayIgnoresSession "replay-ignores-session" T1 [Http]
+        "an event id of another session replays that session"
+        legacy ["session-no-cross-session-delivery"]
+        collateral_legacy ["sse-no-cross-stream-replay"];
+    ReplayEveryStream "replay-every-stream" T1 [Http]
+        "resuming replays every stream of the session"
+        legacy ["sse-no-cross-stream-replay"]
+        collateral_legacy ["sse-no-response-on-get"];
+    ReplayFromStart "replay-from-start" T1 [Http]
+        "resuming replays what was already delivered"
+        legacy ["sse-resume-no-redelivery-before-id"];
+    GeneralBroadcast "general-broadcast" T1 [Http]
+        "a message goes to every GET stream"
+        legacy ["http-no-broadcast"];
+    ResponseOnGeneralStream "response-on-general-stream" T1 [Http]
+        "responses go to the GET stream"
+        legacy ["sse-no-response-on-get" "sse-response-eventually"]
+        personality SSE;
+    RelatedOnGeneralStream "related-on-general-stream" T1 [Http]
+        "messages of a running request go to the GET stream"
+        legacy ["sse-get-unrelated-messages"];
+    StreamStaysOpen "stream-stays-open" T1 [Http]
+        "streams stay open after the response"
+        legacy ["sse-stream-ends-after-response"]
+        modern ["http-sse-response-terminates"]
+        personality SSE;
+    StreamWithoutResponse "stream-without-response" T1 [Http]
+        "streams end without the response"
+        legacy ["sse-response-eventually" "base-response-one-per-request"]
+        personality SSE;
+    DisconnectEndsLegacyStream "disconnect-ends-legacy-stream" T1 [Http]
+        "a stream that its client lost cannot be taken up again"
+        legacy ["sse-resume-always-via-get"];
+    DisconnectIgnored "disconnect-ignored" T1 [Http]
+        "work goes on after the client has closed the stream"
+        modern ["http-disconnect-stops-work"]
+        collateral_modern ["sub-client-cancel-http" "cancel-resource-release"];
+    AccelBufferingMissing "accel-buffering-missing" T1 [Http]
+        "streams may be buffered by proxies"
+        modern ["http-sse-x-accel-buffering"];
+    VersionHeaderOptional "version-header-optional" T1 [Http]
+        "requests without MCP-Protocol-Version are served"
+        modern ["http-version-header-missing-rejected"]
+        personality MODERN;
+    VersionHeaderMismatchServed "version-header-mismatch-served" T1 [Http]
+        "MCP-Protocol-Version is not compared with the body"
+        modern ["http-version-header-mismatch"]
+        collateral_modern ["http-version-mismatch-even-if-both-supported"];
+    MethodHeaderOptional "method-header-optional" T1 [Http]
+        "requests without Mcp-Method are served"
+        modern ["header-method-missing" "header-method-required-on-all-requests"];
+    MethodHeaderMismatchServed "method-header-mismatch-served" T1 [Http]
+        "Mcp-Method is not compared with the body"
+        modern ["http-header-method-mismatch"]
+        collateral_modern ["header-value-case-sensitive"];
+    NameHeaderOptional "name-header-optional" T1 [Http]
+        "requests without Mcp-Name are served"
+        modern ["header-name-missing"];
+    NameHeaderMismatchServed "name-header-mismatch-served" T1 [Http]
+        "Mcp-Name is not compared with the body"
+        modern [
+            "header-name-mismatch-tools-call" "header-name-mismatch-prompts-get"
+            "header-name-mismatch-resources-read"
+        ]
+        collateral_modern ["header-name-base64-mismatch" "header-invalid-base64-rejected"];
+    NameHeaderNotDecoded "name-header-not-decoded" T1 [Http]
+        "Mcp-Name in base64 is compared as it stands"
+        modern ["header-name-base64-decoded"]
+        collateral_modern ["param-header-base64"];
+    NameHeaderDemandedEverywhere "name-header-demanded-everywhere" T1 [Http]
+        "Mcp-Name is demanded on every method"
+        modern ["header-name-not-required-elsewhere"];
+    SentinelCaseBlind "sentinel-case-blind" T1 [Http]
+        "the mark of base64 is taken in any case"
+        modern ["header-sentinel-exact-case"];
+    HeaderValuesCaseBlind "header-values-case-blind" T1 [Http]
+        "Mcp-Method and Mcp-Name are compared without regard to case"
+        modern ["header-value-case-sensitive"];
+    HeaderMismatchStatus200 "header-mismatch-status-200" T1 [Http]
+        "a header that differs is refused with status 200"
+        modern ["header-mismatch-status-400" "http-header-method-mismatch"]
+        collateral_modern ["header-method-missing" "header-name-missing"];
+    HeaderMismatchInvalidRequest "header-mismatch-invalid-request" T1 [Http]
+        "a header that differs is refused with -32600"
+        modern ["header-mismatch-code-32020" "http-header-method-mismatch"]
+        collateral_modern ["header-method-missing" "header-name-missing"];
+    HeaderMismatchDraftCode "header-mismatch-draft-code" T1 [Http]
+        "a header that differs is refused with the draft's -32001"
+        modern ["header-mismatch-code-32020"]
+        collateral_modern ["http-header-method-mismatch" "header-method-missing" "header-name-missing"];
+    ParamHeadersIgnored "param-headers-ignored" T1 [Http]
+        "the headers of arguments are not looked at"
+        modern ["param-header-mismatch" "param-header-missing"]
+        collateral_modern ["param-header-invalid-characters"];
+    ParamHeaderOptional "param-header-optional" T1 [Http]
+        "arguments without their header are served"
+        modern ["param-header-missing"];
+    ParamHeaderDemandedForNull "param-header-demanded-for-null" T1 [Http]
+        "absent arguments need their header as well"
+        modern ["param-header-absent-not-expected"]
+        collateral_modern ["param-header-null-not-expected"];
+    ParamIntegerComparedAsText "param-integer-compared-as-text" T1 [Http]
+        "integers in headers are compared as text"
+        modern ["param-header-integer-numeric"];
+}

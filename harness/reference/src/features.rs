@@ -1,0 +1,113 @@
+//! The methods that both eras share, found by name: [`serve`]. Lists are cut into pages here; cursors are sealed
+//! offsets, so that they hold on every connection and cannot be made up.
+
+use serde_json::{Map, Value, json};
+
+use crate::call::{Call, Stop};
+use crate::faults::Fault;
+use crate::json::{Params, RpcError};
+use crate::{prompts, resources, tools};
+
+/// The methods of [`serve`].
+pub(crate) const METHODS: &[&str] = &[
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
+
+/// The methods whose work can take long, so that others must not wait for it.
+pub(crate) fn takes_long(method: &str) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read" | "subscriptions/listen")
+}
+
+/// Serves one request of a shared method.
+pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Result<Value, Stop> {
+    if !params.is_object_or_absent() && !call.has(Fault::ParamsShapeUnchecked) {
+        return Err(RpcError::invalid_params("params has to be an object").into());
+    }
+    if call.has(Fault::NeverAnswersPromptsList) && method == "prompts/list" {
+        return std::future::pending().await;
+    }
+    if let Some(error) = broken_refusal(call, method) {
+        return Err(error.into());
+    }
+    match method {
+        "tools/list" => page(call, "tools", tools::list(call), params),
+        "tools/call" => tools::call(call, params).await,
+        "resources/list" => page(call, "resources", resources::list(call), params),
+        "resources/templates/list" => page(call, "resourceTemplates", resources::templates(call), params),
+        "resources/read" => resources::read(call, params).await,
+        "prompts/list" => page(call, "prompts", prompts::list(call), params),
+        "prompts/get" => prompts::get(call, params).await,
+        "completion/complete" => prompts::complete(call, params),
+        _ => Err(RpcError::unknown_method(method).status(404).into()),
+    }
+}
+
+fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
+    if method == "completion/complete" && call.has(Fault::CompletionAdvertisedNotServed) {
+        return Some(RpcError::unknown_method(method).status(404));
+    }
+    if method == "tools/list" && call.has(Fault::ListInternalError) {
+        return Some(RpcError::new(-32603, "internal error"));
+    }
+    None
+}
+
+/// One page of a list.
+fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> Result<Value, Stop> {
+    let refused = || Stop::Error(RpcError::invalid_params("the cursor is not valid"));
+    let offset = match params.get("cursor") {
+        None if call.has(Fault::CursorDemanded) => return Err(refused()),
+        None => 0,
+        Some(Value::String(cursor)) => match offset(call, key, cursor) {
+            Some(offset) => offset,
+            None if call.has(Fault::BogusCursorAsFirstPage) => 0,
+            None if call.has(Fault::BogusCursorInternalError) => {
+                return Err(RpcError::new(-32603, "the cursor could not be decoded").into());
+            }
+            None => return Err(refused()),
+        },
+        Some(_) if call.has(Fault::BogusCursorAsFirstPage) => 0,
+        Some(_) => return Err(refused()),
+    };
+    if offset > 0 && call.has(Fault::NextPageRefused) {
+        return Err(refused());
+    }
+    let total = items.len();
+    let size = call.server.config.page_size.unwrap_or(usize::MAX).max(1);
+    let start = if offset > 0 && call.has(Fault::PagesOverlap) { offset - 1 } else { offset };
+    let items: Vec<Value> = items.into_iter().skip(start).take(size.saturating_add(offset - start)).collect();
+    let end = offset.saturating_add(size);
+    let mut result = Map::new();
+    result.insert(key.to_owned(), Value::Array(items));
+    let seal = |offset: usize| json!(call.server.seal.close(&json!({"list": key, "offset": offset})));
+    let next = match () {
+        () if call.has(Fault::CursorNeverEnds) => Some(seal(size.min(total))),
+        () if call.has(Fault::CursorCycles) => Some(seal(if end < total { end } else { 0 })),
+        () if end < total => Some(seal(end)),
+        () if call.has(Fault::CursorNullAtEnd) => Some(Value::Null),
+        () => None,
+    };
+    if let Some(next) = next {
+        let next = if call.has(Fault::CursorAsNumber) { json!(end) } else { next };
+        result.insert("nextCursor".to_owned(), next);
+    }
+    if call.has(Fault::ListAsObject) && key == "tools" {
+        result.insert(key.to_owned(), json!({}));
+    }
+    Ok(Value::Object(result))
+}
+
+fn offset(call: &Call, key: &str, cursor: &str) -> Option<usize> {
+    let opened = call.server.seal.open(cursor)?;
+    if opened.get("list").and_then(Value::as_str) != Some(key) {
+        return None;
+    }
+    usize::try_from(opened.get("offset")?.as_u64()?).ok()
+}

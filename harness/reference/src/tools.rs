@@ -1,0 +1,419 @@
+//! The tools: their published descriptions and what they do. [`list`] and [`call`] are the two methods; paging, result
+//! decoration and the envelope are left to `features`.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+
+use crate::arguments::mismatch;
+use crate::call::{Call, Input, Stop};
+use crate::faults::Fault;
+use crate::json::{Params, RpcError};
+use crate::logging::Level;
+use crate::resources::note_uri;
+use crate::server::Change;
+
+/// All tools as they are published, in a fixed order.
+pub(crate) fn list(call: &Call) -> Vec<Value> {
+    let mut tools = described();
+    if call.server.world().extra {
+        tools.push(tool(
+            "extra",
+            "Is there after touch_list was called an odd number of times.",
+            READ_ONLY,
+            closed(json!({}), &[]),
+        ));
+    }
+    break_list(call, &mut tools);
+    tools
+}
+
+/// Calls a tool.
+pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop> {
+    let name = match params.get("name") {
+        Some(Value::String(name)) => name.clone(),
+        _ => return Err(RpcError::invalid_params("tools/call needs a name").into()),
+    };
+    let arguments = match params.get("arguments") {
+        None => json!({}),
+        Some(arguments @ Value::Object(_)) => arguments.clone(),
+        Some(_) if call.has(Fault::ArgumentsNotChecked) => json!({}),
+        Some(_) => return Err(RpcError::invalid_params("arguments has to be an object").into()),
+    };
+    let lookup = if call.has(Fault::ToolNamesCaseBlind) { name.to_lowercase() } else { name.clone() };
+    let Some(tool) = list(call).into_iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&lookup))
+    else {
+        return unknown_tool(call, &name);
+    };
+    call.open_flow("tools/call", &json!(name), params)?;
+    if let Some(why) = tool.get("inputSchema").and_then(|schema| mismatch(schema, &arguments)) {
+        if call.has(Fault::WrongArgumentsFatal) {
+            // The process has died: nothing that was asked is ever answered.
+            call.server.fatal.cancel();
+            return std::future::pending().await;
+        }
+        if call.has(Fault::WrongArgumentsAsProtocolError) {
+            return Err(RpcError::invalid_params(format!("invalid arguments: {why}")).into());
+        }
+        if !call.has(Fault::ArgumentsNotChecked) {
+            return Err(Stop::Tool(format!("invalid arguments: {why}")));
+        }
+    }
+    let mut result = run(call, &lookup, &arguments).await?;
+    break_result(call, &mut result);
+    Ok(result)
+}
+
+/// A failed tool's result.
+pub(crate) fn failed(why: &str) -> Value {
+    json!({"content": [{"type": "text", "text": why}], "isError": true})
+}
+
+const READ_ONLY: &str = r#"{"readOnlyHint": true, "openWorldHint": false}"#;
+const WRITES: &str = r#"{"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false}"#;
+const DESTROYS: &str = r#"{"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false}"#;
+
+fn described() -> Vec<Value> {
+    let text = |length: u64| json!({"type": "string", "minLength": 1, "maxLength": length});
+    let mut tools = vec![
+        tool("echo", "Says what it was told.", READ_ONLY, closed(json!({"text": {"type": "string"}}), &["text"])),
+        tool(
+            "add",
+            "Adds two numbers.",
+            READ_ONLY,
+            closed(json!({"a": {"type": "number"}, "b": {"type": "number"}}), &["a", "b"]),
+        ),
+        tool(
+            "pick",
+            "Picks things of one colour.",
+            READ_ONLY,
+            closed(
+                json!({
+                    "colour": {"type": "string", "enum": ["red", "green", "blue"]},
+                    "count": {"type": "integer", "minimum": 1, "maximum": 5},
+                    "tags": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 4},
+                }),
+                &["colour", "count"],
+            ),
+        ),
+        tool(
+            "slow",
+            "Takes its time, step by step, and reports progress.",
+            READ_ONLY,
+            closed(
+                json!({
+                    "steps": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 3},
+                    "stepMs": {"type": "integer", "minimum": 0, "maximum": 60000, "default": 50},
+                }),
+                &[],
+            ),
+        ),
+        tool("ask", "Asks the user for a name and greets.", READ_ONLY, closed(json!({}), &[])),
+        tool("ask_twice", "Asks for a name, then for a colour.", READ_ONLY, closed(json!({}), &[])),
+        tool("ask_both", "Asks for a name and a size at once.", READ_ONLY, closed(json!({}), &[])),
+        tool("ask_roots", "Asks the client for its roots.", READ_ONLY, closed(json!({}), &[])),
+        tool("ask_model", "Asks the client's model for a word.", READ_ONLY, closed(json!({}), &[])),
+        tool("fail", "Always fails.", READ_ONLY, closed(json!({}), &[])),
+        tool("log_some", "Writes one log message of each level.", READ_ONLY, closed(json!({}), &[])),
+        tool("media", "Returns one content block of each kind.", READ_ONLY, closed(json!({}), &[])),
+        tool(
+            "routed",
+            "Shows to which region and shard a call went.",
+            READ_ONLY,
+            closed(
+                json!({
+                    "region": {"type": "string", "maxLength": 64, "x-mcp-header": "Region"},
+                    "shard": {"type": "integer", "minimum": 0, "maximum": 1_000_000, "x-mcp-header": "Shard"},
+                    "urgent": {"type": "boolean", "x-mcp-header": "Urgent"},
+                }),
+                &[],
+            ),
+        ),
+        tool("touch_list", "Adds or removes one tool and one prompt.", WRITES, closed(json!({}), &[])),
+        tool(
+            "write_note",
+            "Writes a note.",
+            WRITES,
+            closed(json!({"id": text(32), "text": {"type": "string", "maxLength": 10_000}}), &["id", "text"]),
+        ),
+        tool("delete_note", "Deletes a note.", DESTROYS, closed(json!({"id": text(32)}), &["id"])),
+    ];
+    if let Some(add) = tools.get_mut(1).and_then(Value::as_object_mut) {
+        let output = json!({"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]});
+        add.insert("outputSchema".to_owned(), output);
+    }
+    tools
+}
+
+fn tool(name: &str, description: &str, hints: &str, schema: Value) -> Value {
+    let hints: Value = serde_json::from_str(hints).unwrap_or_default();
+    json!({"name": name, "description": description, "inputSchema": schema, "annotations": hints})
+}
+
+fn closed(properties: Value, required: &[&str]) -> Value {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    if properties.as_object().is_some_and(|properties| !properties.is_empty()) {
+        schema.insert("properties".to_owned(), properties);
+    }
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    Value::Object(schema)
+}
+
+async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, Stop> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    match name {
+        "echo" => Ok(said(text("text"))),
+        "add" => add(call, arguments),
+        "pick" => {
+            let tags = arguments.get("tags").and_then(Value::as_array).map_or(0, Vec::len);
+            let count = arguments.get("count").cloned().unwrap_or_default();
+            Ok(said(&format!("picked {count} of {} with {tags} tags", text("colour"))))
+        }
+        "slow" => slow(call, arguments).await,
+        "ask" => {
+            let answers = call.ask(&[("name", name_form())]).await?;
+            let name = accepted(call, &answers, 0, "name")?;
+            Ok(said(&format!("Hello, {name}.")))
+        }
+        "ask_twice" => {
+            let first = call.ask(&[("name", name_form())]).await?;
+            let name = accepted(call, &first, 0, "name")?;
+            let second = call.ask(&[("colour", colour_form())]).await?;
+            let colour = accepted(call, &second, 0, "colour")?;
+            Ok(said(&format!("{name} likes {colour}.")))
+        }
+        "ask_both" => {
+            let answers = call.ask(&[("name", name_form()), ("size", size_form())]).await?;
+            let name = accepted(call, &answers, 0, "name")?;
+            let size = accepted(call, &answers, 1, "size")?;
+            Ok(said(&format!("{name} has size {size}.")))
+        }
+        "ask_roots" => {
+            let answers = call.ask(&[("roots", Input::Roots)]).await?;
+            let roots = answers.first().and_then(|answer| answer.get("roots")).and_then(Value::as_array);
+            Ok(said(&format!("The client has {} roots.", roots.map_or(0, Vec::len))))
+        }
+        "ask_model" => {
+            let prompt = "Say one word.";
+            let answers = call.ask(&[("reply", Input::Model { prompt })]).await?;
+            let content = answers.first().and_then(|answer| answer.get("content")).cloned().unwrap_or_default();
+            let blocks = content.as_array().cloned().unwrap_or_else(|| vec![content]);
+            let words: Vec<&str> =
+                blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
+            Ok(said(&format!("The model said: {}", words.join(" "))))
+        }
+        "fail" if call.has(Fault::ToolErrorAsProtocolError) => Err(RpcError::new(-32603, "the tool failed").into()),
+        "fail" => Err(Stop::Tool("This tool always fails.".to_owned())),
+        "log_some" => {
+            for level in [Level::Debug, Level::Info, Level::Notice, Level::Warning, Level::Error, Level::Critical] {
+                call.log(level, json!({"text": format!("a message of level {}", level.name())}));
+            }
+            Ok(said("logged"))
+        }
+        "media" => Ok(media()),
+        "routed" => Ok(said(&format!("routed by {arguments}"))),
+        "extra" => Ok(said("the extra tool")),
+        "touch_list" => {
+            call.server.change(|world| {
+                world.extra = !world.extra;
+                vec![Change::Tools, Change::Prompts]
+            });
+            Ok(said("the lists have changed"))
+        }
+        "write_note" => {
+            let (id, note) = (text("id").to_owned(), text("text").to_owned());
+            call.server.change(|world| {
+                let uri = note_uri(&id);
+                let before = world.notes.insert(id, note);
+                if before.is_some() {
+                    vec![Change::Resource(uri)]
+                } else {
+                    vec![Change::Resources, Change::Resource(uri)]
+                }
+            });
+            Ok(said("the note is written"))
+        }
+        "delete_note" => {
+            let id = text("id").to_owned();
+            let known = call.server.world().notes.contains_key(&id);
+            if !known {
+                return Err(Stop::Tool("there is no such note".to_owned()));
+            }
+            call.server.change(|world| {
+                world.notes.remove(&id);
+                vec![Change::Resources, Change::Resource(note_uri(&id))]
+            });
+            Ok(said("the note is deleted"))
+        }
+        _ => Err(RpcError::invalid_params("unknown tool").into()),
+    }
+}
+
+fn said(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+fn add(call: &Call, arguments: &Value) -> Result<Value, Stop> {
+    let number = |name: &str| arguments.get(name).cloned().unwrap_or_default();
+    let (a, b) = (number("a"), number("b"));
+    let sum = match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => a.checked_add(b).map(|sum| json!(sum)),
+        _ => None,
+    };
+    let sum = sum.unwrap_or_else(|| json!(a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default()));
+    if sum.is_null() {
+        return Err(Stop::Tool("the sum is too large".to_owned()));
+    }
+    let sum = if call.has(Fault::StructuredContentWrongType) { json!(sum.to_string()) } else { sum };
+    let structured = json!({ "sum": sum });
+    let mut result = said(&structured.to_string());
+    if let Some(result) = result.as_object_mut() {
+        if call.has(Fault::StructuredContentWithoutText) {
+            result.insert("content".to_owned(), json!([{"type": "text", "text": "added"}]));
+        }
+        if !call.has(Fault::StructuredContentMissing) {
+            result.insert("structuredContent".to_owned(), structured);
+        }
+    }
+    Ok(result)
+}
+
+async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
+    let number =
+        |name: &str, default: f64| arguments.get(name).and_then(Value::as_f64).unwrap_or(default).clamp(0.0, 60_000.0);
+    let (steps, pause) = (number("steps", 3.0), number("stepMs", 50.0));
+    call.progress(0.0, steps, "started");
+    for step in 1..=steps as u64 {
+        sleep(Duration::from_millis(pause as u64)).await;
+        call.progress(step as f64, steps, &format!("step {step} is done"));
+    }
+    if call.has(Fault::ProgressAfterCompletion) {
+        let mut late = Call::new(&call.server, call.session.as_ref(), call.outlet.clone());
+        late.token = call.token.clone();
+        tokio::spawn(async move {
+            sleep(Duration::from_millis(5)).await;
+            late.progress(steps + 1.0, steps + 1.0, "too late");
+        });
+    }
+    Ok(said(&format!("did {steps} steps")))
+}
+
+fn name_form() -> Input {
+    let name = json!({"type": "string", "title": "Name", "minLength": 1, "maxLength": 50});
+    let schema = json!({"type": "object", "properties": {"name": name}, "required": ["name"]});
+    Input::Form { message: "What is your name?", schema }
+}
+
+fn colour_form() -> Input {
+    let colour = json!({"type": "string", "title": "Colour", "enum": ["red", "green", "blue"]});
+    let schema = json!({"type": "object", "properties": {"colour": colour}, "required": ["colour"]});
+    Input::Form { message: "Which colour do you like?", schema }
+}
+
+fn size_form() -> Input {
+    let size = json!({"type": "integer", "title": "Size", "minimum": 1, "maximum": 60});
+    let schema = json!({"type": "object", "properties": {"size": size}, "required": ["size"]});
+    Input::Form { message: "Which size do you wear?", schema }
+}
+
+/// What the user filled in; declining is no error of the protocol, but the tool cannot go on.
+fn accepted(call: &Call, answers: &[Value], index: usize, field: &str) -> Result<String, Stop> {
+    let answer = answers.get(index).cloned().unwrap_or_default();
+    let action = answer.get("action").and_then(Value::as_str).unwrap_or("cancel");
+    if action != "accept" && !call.has(Fault::DeclineTakenAsAccept) {
+        return Err(Stop::Tool(format!("The user did not give the {field} ({action}).")));
+    }
+    Ok(match answer.pointer(&format!("/content/{field}")) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => "whoever you are".to_owned(),
+    })
+}
+
+/// A PNG of one pixel.
+pub(crate) const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
+/// A WAV file of one sample.
+const CLICK: &str = "UklGRiUAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQEAAACA";
+
+fn media() -> Value {
+    json!({"content": [
+        {"type": "text", "text": "One block of each kind."},
+        {"type": "image", "data": PIXEL, "mimeType": "image/png"},
+        {"type": "audio", "data": CLICK, "mimeType": "audio/wav"},
+        {"type": "resource_link", "uri": "ref://text/readme", "name": "readme", "mimeType": "text/plain"},
+        {"type": "resource", "resource": {"uri": "ref://text/guide", "mimeType": "text/markdown", "text": "# Guide"}},
+    ]})
+}
+
+fn unknown_tool(call: &Call, name: &str) -> Result<Value, Stop> {
+    if call.has(Fault::UnknownToolAsToolError) {
+        return Err(Stop::Tool(format!("unknown tool: {name}")));
+    }
+    if call.has(Fault::UnknownToolAsUnknownMethod) {
+        return Err(RpcError::unknown_method("tools/call").into());
+    }
+    Err(RpcError::invalid_params(format!("unknown tool: {name}")).into())
+}
+
+fn break_list(call: &Call, tools: &mut Vec<Value>) {
+    if call.has(Fault::ToolNamesRepeat)
+        && let Some(first) = tools.first().cloned()
+    {
+        tools.push(first);
+    }
+    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(2) {
+        tools.reverse();
+    }
+    for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+        let fail = tool.get("name") == Some(&json!("fail"));
+        if fail && call.has(Fault::ToolWithoutSchema) {
+            tool.shift_remove("inputSchema");
+        }
+        if fail && call.has(Fault::ToolSchemaNoObject) {
+            tool.insert("inputSchema".to_owned(), json!({"type": "string"}));
+        }
+        if fail && call.has(Fault::ToolSchemaInvalid) {
+            tool.insert("inputSchema".to_owned(), json!({"type": "object", "required": "text"}));
+        }
+        if fail && call.has(Fault::ToolNameWithSpace) {
+            tool.insert("name".to_owned(), json!("fail always"));
+        }
+        if fail && call.has(Fault::ToolHintAsText) {
+            tool.insert("annotations".to_owned(), json!({"readOnlyHint": "true"}));
+        }
+        if tool.get("name") == Some(&json!("routed")) && call.has(Fault::HeaderAnnotationEmpty) {
+            let schema = tool.get_mut("inputSchema").and_then(|schema| schema.pointer_mut("/properties/region"));
+            if let Some(region) = schema.and_then(Value::as_object_mut) {
+                region.insert("x-mcp-header".to_owned(), json!(""));
+            }
+        }
+    }
+}
+
+fn break_result(call: &Call, result: &mut Value) {
+    let Some(result) = result.as_object_mut() else { return };
+    if call.has(Fault::ContentMissing) {
+        result.shift_remove("content");
+    }
+    if call.has(Fault::ContentOfUnknownType) {
+        result.insert("content".to_owned(), json!([{"type": "markdown", "text": "# hello"}]));
+    }
+    if call.has(Fault::TextBlockWithoutText) {
+        result.insert("content".to_owned(), json!([{"type": "text"}]));
+    }
+    for block in result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(block) = block.as_object_mut() else { continue };
+        if block.get("type") == Some(&json!("image")) && call.has(Fault::ImageNotBase64) {
+            block.insert("data".to_owned(), json!("<not base64>"));
+        }
+    }
+    if call.has(Fault::IsErrorAsText) {
+        result.insert("isError".to_owned(), json!("false"));
+    }
+}
