@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     cost,
-    problem::{self, Problem},
+    problem::{self, Context, Problem},
 };
 
 /// The limits are far above what tools declare and far below what hurts.
@@ -70,7 +70,7 @@ impl InstanceSchema {
         }
         if !schema.is_object() && !schema.is_boolean() {
             let message = "a schema is an object or a boolean".to_owned();
-            return Err(InstanceSchemaError::Invalid(Problem { pointer: String::new(), message, requirement: None }));
+            return Err(InstanceSchemaError::Invalid(Problem::new("", message)));
         }
         if let Some(declared) = schema.get("$schema").and_then(Value::as_str)
             && !known_dialect(declared)
@@ -109,11 +109,7 @@ impl InstanceSchema {
         if errors.iter().any(problem::gave_up) {
             return Err(Inconclusive::Backtracking);
         }
-        let schema_at = |error: &jsonschema::ValidationError<'_>| {
-            let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
-            self.schema.pointer(parent)
-        };
-        Ok(problem::explain(errors.into_iter(), &schema_at).into_iter().map(unlinked).collect())
+        Ok(problem::explain(errors.into_iter(), self))
     }
 
     /// Whether the value certainly fits.
@@ -127,9 +123,12 @@ impl InstanceSchema {
     }
 }
 
-/// A schema of a server must not be able to name a row of ours.
-fn unlinked(problem: Problem) -> Problem {
-    Problem { requirement: None, ..problem }
+/// A schema of a server names no row of ours: only the schema object is found, never a requirement.
+impl<'s> Context<'s> for InstanceSchema {
+    fn schema<'e>(&'e self, error: &jsonschema::ValidationError<'_>) -> Option<&'e Value> {
+        let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
+        self.schema.pointer(parent)
+    }
 }
 
 fn options<'i>() -> jsonschema::ValidationOptions<'i> {
@@ -167,7 +166,7 @@ fn refused(schema: &Value, error: &jsonschema::ValidationError<'_>) -> InstanceS
     }
     let message = problem::explain_one(error);
     match message.into_iter().next() {
-        Some(problem) => InstanceSchemaError::Invalid(unlinked(problem)),
+        Some(problem) => InstanceSchemaError::Invalid(problem),
         None => Inconclusive::TooCostly.into(),
     }
 }
