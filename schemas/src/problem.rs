@@ -154,7 +154,9 @@ fn push_nearest(
         out.push(Problem { requirement, contested, ..problem });
         return;
     }
-    let nearest = branches.iter().enumerate().min_by_key(|(_, errors)| distance(errors, here));
+    let fixed = branches.iter().flatten().filter(|e| matches!(e.kind(), Kind::Constant { .. }));
+    let fixed: Vec<&str> = fixed.map(|e| e.instance_path().as_str()).collect();
+    let nearest = branches.iter().enumerate().min_by_key(|(_, errors)| distance(errors, here, &fixed));
     let Some((index, errors)) = nearest else { return };
     let name = context
         .schema(error)
@@ -220,12 +222,17 @@ fn no_discriminator_fits(context: &[Vec<ValidationError<'static>>]) -> Option<Pr
     Some(Problem::new(pointer, message))
 }
 
-/// How far the value is from a branch: wrong type of the whole, then wrong fixed members, then the number of errors.
-fn distance(errors: &[ValidationError<'static>], here: &str) -> (usize, usize, usize) {
+/// How far the value is from a branch: wrong type of the whole, then wrong values of members that some branch fixes
+/// (what tells the branches apart), then the number of errors.
+fn distance(errors: &[ValidationError<'static>], here: &str, fixed: &[&str]) -> (usize, usize, usize) {
     let wrong_type =
         errors.iter().filter(|e| matches!(e.kind(), Kind::Type { .. }) && e.instance_path().as_str() == here).count();
-    let fixed = errors.iter().filter(|e| matches!(e.kind(), Kind::Constant { .. })).count();
-    (wrong_type, fixed, errors.len())
+    let wrong_fixed = errors
+        .iter()
+        .filter(|e| matches!(e.kind(), Kind::Constant { .. } | Kind::Enum { .. }))
+        .filter(|e| fixed.contains(&e.instance_path().as_str()))
+        .count();
+    (wrong_type, wrong_fixed, errors.len())
 }
 
 fn word(error: &ValidationError<'_>) -> Vec<(String, String)> {
@@ -290,12 +297,12 @@ fn ruled_out(value: &Value, schema: &Value) -> String {
     if let Some(constant) = schema.get("const") {
         return format!("is {}, which is ruled out here", quote(constant));
     }
-    if let Some(kind) = schema.get("type").and_then(Value::as_str) {
-        return format!("is {}, and {kind} is ruled out here", a_type(value));
-    }
     match (number("minimum"), number("maximum")) {
         (Some(low), Some(high)) => format!("is {}, and {low} to {high} is ruled out here", quote(value)),
-        _ => "has a form that is ruled out here".to_owned(),
+        _ => match schema.get("type").and_then(Value::as_str) {
+            Some(kind) => format!("is {}, and {kind} is ruled out here", a_type(value)),
+            None => "has a form that is ruled out here".to_owned(),
+        },
     }
 }
 

@@ -96,6 +96,9 @@ fn what_is_generated_from_a_type_is_of_that_type() {
                 broken.extend(found.into_iter().filter_map(|p| p.requirement));
             }
         }
+        // Disputed, and so no stricter rule: an error answer with the id null.
+        let null_id = json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "m"}});
+        broken.extend(problems(revision, "JSONRPCErrorResponse", null_id).into_iter().filter_map(|p| p.requirement));
         broken.extend(stricter().into_iter().filter(|rule| rule.0 == revision).map(|rule| rule.5.to_owned()));
         let unproved: BTreeSet<_> = rows(revision).map(|(_, row)| row).filter(|row| !broken.contains(*row)).collect();
         assert_eq!(unproved, BTreeSet::new(), "{revision}: rows that no value breaks");
@@ -463,4 +466,38 @@ fn alternatives_answer_with_the_branch_that_was_meant() {
         ),
         at("/content/0", "member `input` is missing (as ToolUseContent, the nearest of 5 alternatives)")
     );
+    let form =
+        |property: Value| json!({"message": "m", "requestedSchema": {"type": "object", "properties": {"p": property}}});
+    let (pointer, message) =
+        first(NEW, "ElicitRequestFormParams", form(json!({"type": "array", "items": {"type": "number"}})));
+    assert!(pointer.starts_with("/requestedSchema/properties/p/items"), "{pointer} {message}");
+    assert!(message.contains("SelectEnumSchema"), "{message}");
+}
+
+#[test]
+fn a_message_is_judged_as_what_it_is() {
+    let rows = |value: Value| {
+        let found = problems(NEW, "JSONRPCMessage", value);
+        found
+            .into_iter()
+            .map(|p| p.requirement.unwrap_or_default())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rows(json!([])), [""], "an array breaks no rule about members");
+    assert_eq!(rows(json!({"jsonrpc": "2.0", "id": 1})), ["result-member-present"]);
+    assert_eq!(rows(json!({"jsonrpc": "2.0", "result": {"resultType": "complete"}})), ["response-id-echo-exact"]);
+    assert_eq!(rows(json!({"id": 1, "result": {"resultType": "complete"}})), ["jsonrpc-version-member"]);
+    assert_eq!(rows(json!({"jsonrpc": "2.0", "id": 1, "result": []})), ["result-is-object"]);
+    assert_eq!(
+        rows(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": "x", "message": "m"}})),
+        ["error-code-integer"]
+    );
+    assert_eq!(rows(json!({"jsonrpc": "2.0", "id": 1, "error": "x"})), ["error-member-shape"]);
+    assert_eq!(
+        rows(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "m"}, "result": {}})),
+        ["jsonrpc-result-xor-error"]
+    );
+    assert_eq!(rows(json!({"jsonrpc": "2.0", "method": "m", "params": []})), ["jsonrpc-params-is-object"]);
 }
