@@ -12,12 +12,14 @@ use serde_json::Value;
 
 use crate::{
     cost,
-    problem::{self, Problem},
+    problem::{self, Context, Problem},
 };
 
 /// The limits are far above what tools declare and far below what hurts.
 const MOST_SCHEMA_NODES: usize = 50_000;
 const MOST_SCHEMA_DEPTH: usize = 96;
+/// What our JSON reader lets through at most.
+const MOST_VALUE_DEPTH: usize = 128;
 const MOST_VALUE_NODES: usize = 200_000;
 const BACKTRACK_LIMIT: usize = 100_000;
 const REGEX_SIZE_LIMIT: usize = 4 << 20;
@@ -25,6 +27,8 @@ const REGEX_SIZE_LIMIT: usize = 4 << 20;
 /// A compiled schema of somebody else.
 pub struct InstanceSchema {
     validator: Validator,
+    /// No regular expression can give up.
+    linear: bool,
     schema: Value,
 }
 
@@ -70,7 +74,7 @@ impl InstanceSchema {
         }
         if !schema.is_object() && !schema.is_boolean() {
             let message = "a schema is an object or a boolean".to_owned();
-            return Err(InstanceSchemaError::Invalid(Problem { pointer: String::new(), message, requirement: None }));
+            return Err(InstanceSchemaError::Invalid(Problem::new("", message)));
         }
         if let Some(declared) = schema.get("$schema").and_then(Value::as_str)
             && !known_dialect(declared)
@@ -82,12 +86,13 @@ impl InstanceSchema {
         }
         // The linear engine first: it cannot be made to run long. Only look-around and back references need the other.
         let linear = options().with_pattern_options(PatternOptions::regex().size_limit(REGEX_SIZE_LIMIT)).build(schema);
+        let linear_enough = linear.is_ok();
         let built = linear.or_else(|_| {
             let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT).size_limit(REGEX_SIZE_LIMIT);
             options().with_pattern_options(patterns).build(schema)
         });
         match built {
-            Ok(validator) => Ok(Self { validator, schema: schema.clone() }),
+            Ok(validator) => Ok(Self { validator, linear: linear_enough, schema: schema.clone() }),
             Err(error) => Err(refused(schema, &error)),
         }
     }
@@ -99,37 +104,49 @@ impl InstanceSchema {
 
     /// What is wrong with the value, or why that cannot be said.
     pub fn judge(&self, value: &Value) -> Result<Vec<Problem>, Inconclusive> {
-        if !cost::within(value, MOST_VALUE_NODES, MOST_SCHEMA_DEPTH + 32) {
-            return Err(Inconclusive::TooLarge);
-        }
-        if !cost::affordable(&self.schema, value) {
-            return Err(Inconclusive::TooCostly);
+        self.bound(value)?;
+        if self.linear && self.validator.is_valid(value) {
+            return Ok(Vec::new());
         }
         let errors: Vec<_> = self.validator.iter_errors(value).take(100).collect();
         if errors.iter().any(problem::gave_up) {
             return Err(Inconclusive::Backtracking);
         }
-        let schema_at = |error: &jsonschema::ValidationError<'_>| {
-            let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
-            self.schema.pointer(parent)
-        };
-        Ok(problem::explain(errors.into_iter(), &schema_at).into_iter().map(unlinked).collect())
+        Ok(problem::explain(errors.into_iter(), self))
     }
 
     /// Whether the value certainly fits.
     pub fn accepts(&self, value: &Value) -> bool {
-        self.judge(value).is_ok_and(|problems| problems.is_empty())
+        self.fits(value) == Some(true)
     }
 
     /// Whether the value certainly does not fit.
     pub fn refuses(&self, value: &Value) -> bool {
-        self.judge(value).is_ok_and(|problems| !problems.is_empty())
+        self.fits(value) == Some(false)
+    }
+
+    fn fits(&self, value: &Value) -> Option<bool> {
+        if self.linear {
+            self.bound(value).ok()?;
+            return Some(self.validator.is_valid(value));
+        }
+        Some(self.judge(value).ok()?.is_empty())
+    }
+
+    fn bound(&self, value: &Value) -> Result<(), Inconclusive> {
+        if !cost::within(value, MOST_VALUE_NODES, MOST_VALUE_DEPTH) {
+            return Err(Inconclusive::TooLarge);
+        }
+        if cost::affordable(&self.schema, value) { Ok(()) } else { Err(Inconclusive::TooCostly) }
     }
 }
 
-/// A schema of a server must not be able to name a row of ours.
-fn unlinked(problem: Problem) -> Problem {
-    Problem { requirement: None, ..problem }
+/// A schema of a server names no row of ours: only the schema object is found, never a requirement.
+impl<'s> Context<'s> for InstanceSchema {
+    fn schema<'e>(&'e self, error: &jsonschema::ValidationError<'_>) -> Option<&'e Value> {
+        let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
+        self.schema.pointer(parent)
+    }
 }
 
 fn options<'i>() -> jsonschema::ValidationOptions<'i> {
@@ -167,7 +184,7 @@ fn refused(schema: &Value, error: &jsonschema::ValidationError<'_>) -> InstanceS
     }
     let message = problem::explain_one(error);
     match message.into_iter().next() {
-        Some(problem) => InstanceSchemaError::Invalid(unlinked(problem)),
+        Some(problem) => InstanceSchemaError::Invalid(problem),
         None => Inconclusive::TooCostly.into(),
     }
 }

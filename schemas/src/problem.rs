@@ -23,6 +23,16 @@ pub struct Problem {
     /// The catalogue row that the broken constraint names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirement: Option<String>,
+    /// What makes the constraint disputed: an item of the list of contested points, or `generated` where the published
+    /// schema file is narrower than the types that it was made from. Never a failure of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contested: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into(), requirement: None, contested: None }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -39,28 +49,64 @@ const QUOTE: usize = 60;
 /// Alternatives nest in the protocol at most four deep; the bound keeps hostile schemas cheap.
 const MOST_NESTING: usize = 12;
 
-/// Finds the schema object in which the keyword of an error stands.
-pub(crate) type SchemaAt<'s> = dyn Fn(&ValidationError<'_>) -> Option<&'s Value> + 's;
+/// The schema behind the errors.
+pub(crate) trait Context<'s> {
+    /// The schema object in which the keyword of an error stands.
+    fn schema<'e>(&'e self, error: &ValidationError<'_>) -> Option<&'e Value>;
+
+    /// The catalogue row that the constraint enforces.
+    fn requirement(&self, _error: &ValidationError<'_>) -> Option<String> {
+        None
+    }
+
+    /// What is disputed about the constraint.
+    fn contested(&self, _error: &ValidationError<'_>) -> Option<String> {
+        None
+    }
+}
 
 /// Words the errors, the nearest branch of each failed alternative in place of the alternative itself.
 pub(crate) fn explain<'e, 's>(
     errors: impl Iterator<Item = ValidationError<'e>>,
-    schema_at: &SchemaAt<'s>,
+    context: &dyn Context<'s>,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for error in errors.take(MOST_PROBLEMS) {
-        push(&error, schema_at, "", MOST_NESTING, &mut problems);
+        push(&error, context, "", MOST_NESTING, &mut problems);
     }
-    problems.truncate(MOST_PROBLEMS);
-    let mut seen = std::collections::HashSet::new();
-    problems.retain(|p| seen.insert(p.clone()));
-    problems
+    // A constraint that stands twice (in a type and in the block that it is built from) is one finding, under the row
+    // that one of them names; it is disputed only if both are.
+    let mut kept: Vec<Problem> = Vec::new();
+    for problem in problems {
+        let full = kept.len() >= MOST_PROBLEMS;
+        match kept.iter_mut().find(|k| k.pointer == problem.pointer && k.message == problem.message) {
+            Some(known) => {
+                if known.requirement.is_none() {
+                    known.requirement = problem.requirement;
+                }
+                if problem.contested.is_none() {
+                    known.contested = None;
+                }
+            }
+            None if !full => kept.push(problem),
+            None => break,
+        }
+    }
+    kept
 }
 
-/// Words one error that stands in no schema of ours.
+struct Nowhere;
+
+impl Context<'_> for Nowhere {
+    fn schema<'e>(&'e self, _error: &ValidationError<'_>) -> Option<&'e Value> {
+        None
+    }
+}
+
+/// Words one error whose schema is not at hand.
 pub(crate) fn explain_one(error: &ValidationError<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    push(error, &|_| None, "", MOST_NESTING, &mut problems);
+    push(error, &Nowhere, "", MOST_NESTING, &mut problems);
     problems
 }
 
@@ -76,56 +122,68 @@ pub(crate) fn gave_up(error: &ValidationError<'_>) -> bool {
     }
 }
 
-fn push(error: &ValidationError<'_>, schema_at: &SchemaAt<'_>, branch: &str, nesting: usize, out: &mut Vec<Problem>) {
-    let schema = schema_at(error);
-    let keyword = error.kind().keyword();
-    let requirement = schema.and_then(|s| requirement(s, keyword));
-    let before = out.len();
+fn push(error: &ValidationError<'_>, context: &dyn Context<'_>, branch: &str, nesting: usize, out: &mut Vec<Problem>) {
     match error.kind() {
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } if nesting > 0 && !context.is_empty() => {
-            push_nearest(error, context, schema, schema_at, nesting, out);
+        Kind::AnyOf { context: branches } | Kind::OneOfNotValid { context: branches }
+            if nesting > 0 && !branches.is_empty() =>
+        {
+            push_nearest(error, branches, context, nesting, out);
         }
         _ => {
+            let (requirement, contested) = (context.requirement(error), context.contested(error));
             for (pointer, message) in word(error) {
                 let message = if branch.is_empty() { message } else { format!("{message} ({branch})") };
-                out.push(Problem { pointer, message, requirement: None });
+                let (requirement, contested) = (requirement.clone(), contested.clone());
+                out.push(Problem { pointer, message, requirement, contested });
             }
-        }
-    }
-    // A branch that names its own row knows better than the alternative around it.
-    for problem in out.iter_mut().skip(before) {
-        if problem.requirement.is_none() {
-            problem.requirement.clone_from(&requirement);
         }
     }
 }
 
 fn push_nearest(
     error: &ValidationError<'_>,
-    context: &[Vec<ValidationError<'static>>],
-    schema: Option<&Value>,
-    schema_at: &SchemaAt<'_>,
+    branches: &[Vec<ValidationError<'static>>],
+    context: &dyn Context<'_>,
     nesting: usize,
     out: &mut Vec<Problem>,
 ) {
     let here = error.instance_path().as_str();
-    if let Some(problem) = no_discriminator_fits(context) {
-        out.push(problem);
+    let whole = none_has_its_member(branches, here).or_else(|| no_discriminator_fits(branches));
+    if let Some(problem) = whole {
+        let (requirement, contested) = (context.requirement(error), context.contested(error));
+        out.push(Problem { requirement, contested, ..problem });
         return;
     }
-    let nearest = context.iter().enumerate().min_by_key(|(_, errors)| distance(errors, here));
+    let fixed = branches.iter().flatten().filter(|e| matches!(e.kind(), Kind::Constant { .. }));
+    let fixed: Vec<&str> = fixed.map(|e| e.instance_path().as_str()).collect();
+    let nearest = branches.iter().enumerate().min_by_key(|(_, errors)| distance(errors, here, &fixed));
     let Some((index, errors)) = nearest else { return };
-    let name = schema
+    let name = context
+        .schema(error)
         .and_then(|s| s.get(error.kind().keyword())?.get(index))
         .and_then(|b| b.get("$ref").or_else(|| b.get("title"))?.as_str())
         .map(|r| r.rsplit('/').next().unwrap_or(r).to_owned());
     let branch = match name {
-        Some(name) => format!("as {name}, the nearest of {} alternatives", context.len()),
-        None => format!("by alternative {} of {}, the nearest", index + 1, context.len()),
+        Some(name) => format!("as {name}, the nearest of {} alternatives", branches.len()),
+        None => format!("by alternative {} of {}, the nearest", index + 1, branches.len()),
     };
     for inner in errors.iter().take(MOST_PROBLEMS) {
-        push(inner, schema_at, &branch, nesting - 1, out);
+        push(inner, context, &branch, nesting - 1, out);
     }
+}
+
+/// When each branch only lacks a member, the members are the alternatives.
+fn none_has_its_member(branches: &[Vec<ValidationError<'static>>], here: &str) -> Option<Problem> {
+    let mut wanted = Vec::new();
+    for errors in branches {
+        let [only] = errors.as_slice() else { return None };
+        let Kind::Required { property } = only.kind() else { return None };
+        if only.instance_path().as_str() != here {
+            return None;
+        }
+        wanted.push(property.as_str().map_or_else(|| quote(property), name));
+    }
+    Some(Problem::new(here, format!("one of the members {} is missing", wanted.join(", "))))
 }
 
 /// When no branch got past the type of the value, or past one and the same fixed member, one problem says it all.
@@ -161,24 +219,20 @@ fn no_discriminator_fits(context: &[Vec<ValidationError<'static>>]) -> Option<Pr
     } else {
         format!("is {}, one of {} is wanted", quote(value), unique.join(", "))
     };
-    Some(Problem { pointer: pointer.to_owned(), message, requirement: None })
+    Some(Problem::new(pointer, message))
 }
 
-/// How far the value is from a branch: wrong type of the whole, then wrong fixed members, then the number of errors.
-fn distance(errors: &[ValidationError<'static>], here: &str) -> (usize, usize, usize) {
+/// How far the value is from a branch: wrong type of the whole, then wrong values of members that some branch fixes
+/// (what tells the branches apart), then the number of errors.
+fn distance(errors: &[ValidationError<'static>], here: &str, fixed: &[&str]) -> (usize, usize, usize) {
     let wrong_type =
         errors.iter().filter(|e| matches!(e.kind(), Kind::Type { .. }) && e.instance_path().as_str() == here).count();
-    let fixed = errors.iter().filter(|e| matches!(e.kind(), Kind::Constant { .. })).count();
-    (wrong_type, fixed, errors.len())
-}
-
-/// The row that a schema object names for one of its keywords: `x-requirement` is a row for all of them, or a map.
-fn requirement(schema: &Value, keyword: &str) -> Option<String> {
-    match schema.get("x-requirement")? {
-        Value::String(row) => Some(row.clone()),
-        Value::Object(rows) => rows.get(keyword)?.as_str().map(str::to_owned),
-        _ => None,
-    }
+    let wrong_fixed = errors
+        .iter()
+        .filter(|e| matches!(e.kind(), Kind::Constant { .. } | Kind::Enum { .. }))
+        .filter(|e| fixed.contains(&e.instance_path().as_str()))
+        .count();
+    (wrong_type, wrong_fixed, errors.len())
 }
 
 fn word(error: &ValidationError<'_>) -> Vec<(String, String)> {
@@ -201,12 +255,13 @@ fn word(error: &ValidationError<'_>) -> Vec<(String, String)> {
                 .map(|member| (format!("{here}/{}", escape(member)), "member is not allowed here".to_owned()))
                 .collect();
         }
-        Kind::FalseSchema => "nothing is allowed here".to_owned(),
+        Kind::FalseSchema => "is not allowed here".to_owned(),
         Kind::Pattern { pattern } => format!("is {}, which does not match {}", quote(value), cut(pattern)),
         Kind::Minimum { limit } => format!("is {}, less than {limit}", quote(value)),
         Kind::Maximum { limit } => format!("is {}, more than {limit}", quote(value)),
         Kind::ExclusiveMinimum { limit } => format!("is {}, not more than {limit}", quote(value)),
         Kind::ExclusiveMaximum { limit } => format!("is {}, not less than {limit}", quote(value)),
+        Kind::MultipleOf { multiple_of: 1.0 } => format!("is {}, a whole number is wanted", quote(value)),
         Kind::MultipleOf { multiple_of } => format!("is {}, no multiple of {multiple_of}", quote(value)),
         Kind::MinLength { limit } => format!("is shorter than {limit} characters"),
         Kind::MaxLength { limit } => format!("is longer than {limit} characters"),
@@ -224,13 +279,31 @@ fn word(error: &ValidationError<'_>) -> Vec<(String, String)> {
                 .map(|(_, message)| (here.clone(), format!("a member's name {message}")))
                 .collect();
         }
-        Kind::Not { .. } => "has a form that is ruled out here".to_owned(),
+        Kind::Not { schema } => ruled_out(value, schema),
         Kind::OneOfMultipleValid { .. } => "fits several alternatives of which exactly one may fit".to_owned(),
         Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => "fits none of the alternatives".to_owned(),
         Kind::Format { format } => format!("is {}, which is no {}", quote(value), cut(format)),
         other => format!("breaks the keyword `{}`", other.keyword()),
     };
     vec![(here, message)]
+}
+
+/// A negation is worded by what it negates.
+fn ruled_out(value: &Value, schema: &Value) -> String {
+    let number = |key: &str| schema.get(key).filter(|n| n.is_number());
+    if schema.as_object().is_some_and(serde_json::Map::is_empty) {
+        return "is not allowed here".to_owned();
+    }
+    if let Some(constant) = schema.get("const") {
+        return format!("is {}, which is ruled out here", quote(constant));
+    }
+    match (number("minimum"), number("maximum")) {
+        (Some(low), Some(high)) => format!("is {}, and {low} to {high} is ruled out here", quote(value)),
+        _ => match schema.get("type").and_then(Value::as_str) {
+            Some(kind) => format!("is {}, and {kind} is ruled out here", a_type(value)),
+            None => "has a form that is ruled out here".to_owned(),
+        },
+    }
 }
 
 fn types(kind: &TypeKind) -> Vec<String> {

@@ -3,13 +3,15 @@
 //! Each [`NearMiss`] says where and what, and whether a lenient server may take it legally: coercion ("1" for a number),
 //! defaults, members that nobody reads. Only a miss that no coercion can mend is evidence against a server.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{
     bounds::{Interval, count, number},
     fold,
     generator::{Generator, Place},
-    make::names,
+    make::{Maker, names},
     source::Plain,
     text,
 };
@@ -55,13 +57,13 @@ const MOST_MADE: usize = 1_024;
 
 pub(super) fn near_misses(generator: &Generator) -> Vec<NearMiss> {
     let mut out: Vec<NearMiss> = Vec::new();
+    let mut known = HashSet::new();
     for place in generator.places() {
         for miss in at(&generator.schema, &place) {
             if out.len() >= MOST_MISSES {
                 return out;
             }
-            let known = out.iter().any(|m| m.value == miss.value);
-            if !known && generator.check().refuses(&miss.value) {
+            if known.insert(miss.value.to_string()) && generator.check().refuses(&miss.value) {
                 out.push(miss);
             }
         }
@@ -92,7 +94,7 @@ fn at(root: &Value, place: &Place) -> Vec<NearMiss> {
     let schema = &place.folded;
     match place.here() {
         Some(Value::Object(members)) => object(root, schema, members, &mut misses),
-        Some(Value::Array(items)) => array(schema, items, &mut misses),
+        Some(Value::Array(items)) => array(root, schema, items, &mut misses),
         Some(Value::String(text)) => string(schema, text, &mut misses),
         Some(Value::Number(_)) => numeric(schema, &mut misses),
         _ => {}
@@ -138,20 +140,28 @@ fn object(root: &Value, schema: &Map<String, Value>, members: &Map<String, Value
     }
 }
 
-fn array(schema: &Map<String, Value>, items: &[Value], misses: &mut Misses<'_>) {
+fn array(root: &Value, schema: &Map<String, Value>, items: &[Value], misses: &mut Misses<'_>) {
+    // The smallest array is often empty; what would stand in it can still stand there too often.
+    let item = items.first().cloned().or_else(|| {
+        Maker::new(root).make(
+            schema.get("items").filter(|i| !i.is_array()).unwrap_or(&Value::Bool(true)),
+            &mut Plain,
+            1,
+        )
+    });
     if let Some(low) = count(schema, "minItems").filter(|low| *low > 0) {
         let fewer = items.iter().take(low - 1).cloned().collect();
         misses.put(NearMissKind::TooFewItems, false, Value::Array(fewer), format!("fewer than {low} items"));
     }
-    if let (Some(high), Some(first)) = (count(schema, "maxItems").filter(|h| *h < MOST_MADE), items.first()) {
+    if let (Some(high), Some(first)) = (count(schema, "maxItems").filter(|h| *h < MOST_MADE), &item) {
         let many = vec![first.clone(); high + 1];
         misses.put(NearMissKind::TooManyItems, false, Value::Array(many), format!("more than {high} items"));
     }
     if schema.get("uniqueItems") == Some(&Value::Bool(true))
-        && let Some(first) = items.first()
+        && let Some(first) = &item
     {
-        let mut twice = items.to_vec();
-        twice.insert(0, first.clone());
+        let mut twice = vec![first.clone(), first.clone()];
+        twice.extend(items.iter().skip(1).cloned());
         // A set is what such an array becomes in many languages.
         misses.put(NearMissKind::RepeatedItem, true, Value::Array(twice), "an item twice".to_owned());
     }
