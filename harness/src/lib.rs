@@ -6,6 +6,7 @@ pub mod cli;
 pub mod conversation;
 pub mod coverage;
 pub mod process;
+pub mod proof;
 pub mod rules;
 pub mod run;
 pub mod script;

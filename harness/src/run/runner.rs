@@ -34,8 +34,8 @@ use crate::{
     process,
     rules,
     script::{CaseOutcome, Ground, Pool, Stage, Unmet, Word, each_requirement, meet, play},
-    trace::{Event, Transport},
-    transport::{Diagnosis, Served, diagnose, diagnose_start},
+    trace::{DEFAULT_BUDGET, Event, Recorder, Transport},
+    transport::{Diagnosis, Grace, Served, diagnose, diagnose_serve, diagnose_start},
     wire::Limits,
 };
 
@@ -166,10 +166,14 @@ impl Runner {
             None => None,
             Some(command) => {
                 self.bench.count_start();
-                match Served::start(command, &target.endpoint.url, self.bench.deadlines.start).await {
+                let recorder =
+                    Recorder::new(self.bench.secrets.clone(), self.bench.limits, DEFAULT_BUDGET);
+                let time = self.bench.deadlines.start;
+                match Served::start(command, &target.endpoint.url, time, recorder.clone()).await {
                     Ok(served) => Some(served),
                     Err(error) => {
-                        self.found().failures.push((Transport::Http, error.diagnosis()));
+                        let diagnosis = diagnose_serve(&error, &recorder.events(0));
+                        self.found().failures.push((Transport::Http, diagnosis));
                         return;
                     }
                 }
@@ -177,7 +181,8 @@ impl Runner {
         };
         self.target(Target::Http(target.endpoint.clone())).await;
         if let Some(served) = served {
-            served.end().await;
+            let time = self.bench.deadlines.exit;
+            served.end(Grace { eof: time, term: time, kill: time }).await;
         }
     }
 

@@ -1,0 +1,197 @@
+//! The kill table: each fault of the reference server, the requirements that it breaks, and whether a finding names them.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use mcp_conform_cases::{ast::Case, suite};
+use mcp_conform_reports::model::{Report, Verdict};
+use mcp_conform_schemas::Revision;
+use mcp_reference_server::{Config, FaultInfo, Faults, Transport};
+use tokio::sync::watch;
+
+use super::memory::{http_target, stdio_target};
+use crate::{
+    conversation::Deadlines,
+    coverage::coverage,
+    run::{Control, RunOptions, ToolChoice, run},
+    trace::Secrets,
+};
+
+/// A requirement of a revision, and the transport over which it was broken.
+pub type Findings = BTreeSet<(String, String, &'static str)>;
+
+/// What one fault came to.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub fault: &'static str,
+    /// Requirements that it breaks, that a check names, and that no finding named, by transport.
+    pub missed: Findings,
+    /// Findings that name another requirement than the broken ones and the listed collateral.
+    pub extra: Findings,
+    /// Findings that name what is broken.
+    pub killed: Findings,
+    /// Requirements that no check looks at yet.
+    pub open: BTreeSet<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing that it breaks is looked at yet.
+    Open,
+    Killed,
+    Survived,
+}
+
+impl Row {
+    pub fn outcome(&self) -> Outcome {
+        match (self.missed.is_empty(), self.killed.is_empty()) {
+            (true, true) => Outcome::Open,
+            (true, false) => Outcome::Killed,
+            (false, _) => Outcome::Survived,
+        }
+    }
+}
+
+/// Every `(id, revision)` that a check names.
+pub fn named_by_checks() -> BTreeSet<(String, String)> {
+    let cases: Vec<&Case> = suite().iter().collect();
+    let mut out = BTreeSet::new();
+    for check in coverage(&cases).checks {
+        for name in check.requirements {
+            if let Some((revision, id)) = name.split_once('/') {
+                out.insert((id.to_owned(), revision.to_owned()));
+            }
+        }
+    }
+    out
+}
+
+/// Judges the reference server in memory. Needs a Tokio runtime; with a paused clock no wait costs anything.
+pub async fn judge_reference(config: &Config, transport: Transport, filter: GlobSet) -> Report {
+    let (_keep, stop) = watch::channel(None);
+    run(options(config, transport, filter), Control { progress: Arc::new(|_| {}), stop }).await
+}
+
+/// Judges one fault by its own checks and all rules (`all`: by everything), over one transport.
+pub async fn judge_fault(info: &FaultInfo, transport: Transport, all: bool) -> Report {
+    let mut config = Config::default();
+    if let Some(personality) = info.personality {
+        personality(&mut config);
+    }
+    config.faults = Faults::one(info.fault);
+    let filter = if all { GlobSet::empty() } else { own_checks(info) };
+    judge_reference(&config, transport, filter).await
+}
+
+/// Judges one fault over every transport where it shows, and holds the findings against what it breaks.
+pub async fn kill_row(info: &FaultInfo, all: bool, named: &BTreeSet<(String, String)>) -> Row {
+    let breaks: BTreeSet<(String, String)> = pairs(info.breaks);
+    let allowed: BTreeSet<(String, String)> = breaks.union(&pairs(info.collateral)).cloned().collect();
+    let (judged, open): (BTreeSet<_>, BTreeSet<_>) = breaks.iter().cloned().partition(|pair| named.contains(pair));
+    let mut row = Row {
+        fault: info.name,
+        missed: Findings::new(),
+        extra: Findings::new(),
+        killed: Findings::new(),
+        open,
+    };
+    if judged.is_empty() {
+        return row;
+    }
+    for transport in info.transports {
+        let report = judge_fault(info, *transport, all).await;
+        let name = transport_name(*transport);
+        let found: BTreeSet<(String, String)> = report
+            .results
+            .iter()
+            .filter(|result| is_finding(result.verdict))
+            .map(|result| (result.requirement.clone(), result.revision.clone()))
+            .collect();
+        for (id, revision) in &judged {
+            if !reaches(id, revision, *transport) {
+                continue;
+            }
+            let key = (id.clone(), revision.clone(), name);
+            if found.contains(&(id.clone(), revision.clone())) {
+                row.killed.insert(key);
+            } else {
+                row.missed.insert(key);
+            }
+        }
+        for (id, revision) in found.difference(&allowed) {
+            row.extra.insert((id.clone(), revision.clone(), name));
+        }
+    }
+    row
+}
+
+/// A verdict that tells of a breach. Contested is one: the fault shows, though the text leaves it open.
+fn is_finding(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Fail | Verdict::Warn | Verdict::Advice | Verdict::Contested | Verdict::HarnessError => true,
+        Verdict::NotApplicable | Verdict::NotVerified | Verdict::Pass => false,
+    }
+}
+
+fn reaches(id: &str, revision: &str, transport: Transport) -> bool {
+    let row = revision.parse::<Revision>().ok().and_then(|r| mcp_conform_cases::Catalogue::get().row(id, r));
+    let transport = match transport {
+        Transport::Http => mcp_conform_cases::ast::Transport::Http,
+        Transport::Stdio => mcp_conform_cases::ast::Transport::Stdio,
+    };
+    row.is_some_and(|row| row.applies_to(transport))
+}
+
+fn pairs(list: &[(&str, &str)]) -> BTreeSet<(String, String)> {
+    list.iter().map(|(id, revision)| ((*id).to_owned(), (*revision).to_owned())).collect()
+}
+
+fn transport_name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Http => "http",
+        Transport::Stdio => "stdio",
+    }
+}
+
+/// The cases that name a requirement which the fault breaks, and every rule.
+fn own_checks(info: &FaultInfo) -> GlobSet {
+    let cases: Vec<&Case> = suite().iter().collect();
+    let mut builder = GlobSetBuilder::new();
+    for check in coverage(&cases).checks {
+        let mine = info.breaks.iter().any(|(id, revision)| check.requirements.contains(&format!("{revision}/{id}")));
+        if (mine || check.kind == "rule")
+            && let Ok(glob) = Glob::new(&check.id)
+        {
+            builder.add(glob);
+        }
+    }
+    builder.build().unwrap_or_else(|_| GlobSet::empty())
+}
+
+fn options(config: &Config, transport: Transport, case_filter: GlobSet) -> RunOptions {
+    let (stdio, http) = match transport {
+        Transport::Stdio => (Some(stdio_target(config.clone())), None),
+        // The URL is a constant of ours, so there is always a target.
+        Transport::Http => (None, http_target(config.clone()).ok()),
+    };
+    RunOptions {
+        stdio,
+        http,
+        revisions: Revision::JUDGED.to_vec(),
+        cases: suite().iter().cloned().map(Arc::new).collect(),
+        case_filter,
+        areas: Vec::new(),
+        jobs: 4,
+        deadlines: Deadlines::default(),
+        max_time: None,
+        tools: ToolChoice::All,
+        tool_args: std::collections::BTreeMap::new(),
+        seed: 0,
+        fail_fast: false,
+        trace_dir: None,
+        secrets: Arc::new(Secrets::default()),
+        token: false,
+        repro_target: "--demo".to_owned(),
+        name: "the reference server in memory".to_owned(),
+    }
+}

@@ -1,0 +1,7 @@
+//! The proof of every check: the reference server in memory, sound and broken, judged like any other server.
+
+mod kill;
+mod memory;
+
+pub use kill::{Findings, Outcome, Row, judge_fault, judge_reference, kill_row, named_by_checks};
+pub use memory::{http_target, stdio_target};
