@@ -1,5 +1,7 @@
 //! The HTTP transport against servers in memory, over TLS, and against raw sockets that lie.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use bytes::Bytes;
