@@ -1,6 +1,7 @@
 //! The stdio transport against real processes and servers in memory, well-behaved and hostile.
 
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::{
     sync::Arc,

@@ -85,6 +85,8 @@ pub enum StartErrorKind {
     IsDirectory,
     #[error("is not in a format that this system can execute")]
     NotExecutable,
+    #[error("was not started, because the run is being ended")]
+    Interrupted,
     #[error("could not be started: {0}")]
     Other(String),
 }

@@ -19,7 +19,7 @@ pub const STDERR_TAIL: usize = 256 * 1024;
 const HELD: usize = 16 * 1024;
 
 /// Reads to the end, or until `stop` is set, and keeps the first and the last part.
-pub(super) async fn drain(mut from: impl AsyncRead + Unpin, recorder: Recorder, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn drain(mut from: impl AsyncRead + Unpin, recorder: Recorder, mut stop: watch::Receiver<bool>) {
     let mut kept = Kept::default();
     let mut buffer = vec![0; 16 * 1024];
     loop {

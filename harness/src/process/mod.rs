@@ -11,6 +11,7 @@ mod registry;
 mod tree;
 
 pub use command::{CommandError, CommandSpec, StartError, StartErrorKind};
+pub(crate) use drain::drain;
 pub use drain::{STDERR_HEAD, STDERR_TAIL};
 pub use owned::{Killer, Process, Signal, Spawned, spawn, spawn_without_stdin};
 pub use registry::{end_all, living, starts};

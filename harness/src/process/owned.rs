@@ -2,7 +2,10 @@
 
 use std::{
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -15,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    command::{CommandSpec, StartError},
+    command::{CommandSpec, StartError, StartErrorKind},
     drain::drain,
     registry,
     tree::{MARK, Tree},
@@ -87,6 +90,11 @@ impl Process {
             // The task that receives it ends only with the process.
             let _ = self.handle.orders.send(signal);
         }
+    }
+
+    /// Whether it was killed before its exit by a [`Killer`] or by [`end_all`](super::end_all).
+    pub fn was_killed(&self) -> bool {
+        self.handle.killed.load(Ordering::Relaxed)
     }
 
     /// What can kill the process from elsewhere.
@@ -170,6 +178,9 @@ pub(super) struct Handle {
     exit: watch::Receiver<Option<Exit>>,
     orders: mpsc::UnboundedSender<Signal>,
     tree: Arc<Mutex<Tree>>,
+    recorder: Recorder,
+    /// Whether we killed it; its exit is then not of its own.
+    killed: Arc<AtomicBool>,
 }
 
 impl Handle {
@@ -178,6 +189,8 @@ impl Handle {
         // Descendants that left the group are found while their parents still live.
         self.tree().survivors();
         if self.exit.borrow().is_none() {
+            self.killed.store(true, Ordering::Relaxed);
+            self.recorder.push(Body::Signalled { name: Signal::Kill.name() });
             kill_group(self.pid);
             let _ = self.orders.send(Signal::Kill);
         }
@@ -193,12 +206,16 @@ impl Handle {
         self.tree().reap();
     }
 
-    fn tree(&self) -> std::sync::MutexGuard<'_, Tree> {
+    fn tree(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn start(spec: &CommandSpec, recorder: &Recorder, stdin: Stdio) -> Result<Spawned, StartError> {
+    if registry::is_closed() {
+        let program = spec.program.to_string_lossy().into_owned();
+        return Err(StartError { program, kind: StartErrorKind::Interrupted });
+    }
     let number = registry::number();
     let mark = format!("{}-{number}", std::process::id());
     let mut command = CommandWrap::with_new(&spec.program, |command| {
@@ -223,7 +240,8 @@ fn start(spec: &CommandSpec, recorder: &Recorder, stdin: Stdio) -> Result<Spawne
     let (exited, exit) = watch::channel(None);
     let (orders, received) = mpsc::unbounded_channel();
     let (stop, stopped) = watch::channel(false);
-    let handle = Handle { pid, exit, orders, tree: Arc::new(Mutex::new(Tree::new(pid, &mark))) };
+    let tree = Arc::new(Mutex::new(Tree::new(pid, &mark)));
+    let handle = Handle { pid, exit, orders, tree, recorder: recorder.clone(), killed: Arc::default() };
     registry::enter(number, handle.clone());
 
     let stdin = child.stdin().take();
@@ -233,7 +251,7 @@ fn start(spec: &CommandSpec, recorder: &Recorder, stdin: Stdio) -> Result<Spawne
     let stderr = stderr.map(|stderr| tokio::spawn(drain(stderr, recorder.clone(), stopped)));
     let process = Process { number, handle, recorder: recorder.clone(), stop, stderr: Mutex::new(stderr) };
     let Some(stdout) = stdout else {
-        let kind = super::StartErrorKind::Other("its standard output could not be opened".to_owned());
+        let kind = StartErrorKind::Other("its standard output could not be opened".to_owned());
         return Err(StartError { program: spec.program.to_string_lossy().into_owned(), kind });
     };
     Ok(Spawned { process, stdin, stdout })

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -15,6 +15,7 @@ use super::owned::Handle;
 
 static STARTS: AtomicU64 = AtomicU64::new(0);
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
+static CLOSED: AtomicBool = AtomicBool::new(false);
 static LIVING: Mutex<BTreeMap<u64, Handle>> = Mutex::new(BTreeMap::new());
 
 /// Processes started so far.
@@ -28,8 +29,9 @@ pub fn living() -> Vec<u32> {
 }
 
 /// Kills every server that still runs, with everything that it started, and waits (not longer than five seconds) until
-/// they are gone.
+/// they are gone. No server can be started afterwards.
 pub async fn end_all() {
+    CLOSED.store(true, Ordering::SeqCst);
     let handles: Vec<Handle> = lock().values().cloned().collect();
     for handle in &handles {
         handle.kill();
@@ -43,6 +45,10 @@ pub async fn end_all() {
     let _ = timeout(Duration::from_secs(5), gone).await;
 }
 
+pub(super) fn is_closed() -> bool {
+    CLOSED.load(Ordering::SeqCst)
+}
+
 /// Number of the server, unique in this process.
 pub(super) fn number() -> u64 {
     NUMBERS.fetch_add(1, Ordering::Relaxed)
@@ -50,7 +56,11 @@ pub(super) fn number() -> u64 {
 
 pub(super) fn enter(number: u64, handle: Handle) {
     STARTS.fetch_add(1, Ordering::Relaxed);
-    lock().insert(number, handle);
+    lock().insert(number, handle.clone());
+    // It may have been started while all others were ended.
+    if is_closed() {
+        handle.kill();
+    }
 }
 
 pub(super) fn leave(number: u64) {

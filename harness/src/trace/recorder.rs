@@ -265,5 +265,5 @@ fn weight(body: &Body) -> usize {
         Body::SseComment { text, .. } => text.len(),
         _ => 0,
     };
-    bytes + 200
+    bytes + 500
 }

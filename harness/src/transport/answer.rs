@@ -171,6 +171,9 @@ impl Answer {
                 *rest = &[];
                 return Ok(false);
             }
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(format!("the answer has more than {} headers", Self::HEADERS));
+            }
             Err(error) => return Err(format!("the answer is no HTTP/1 ({error}): {}", excerpt(&self.held))),
         };
         let status = response.code.unwrap_or_default();

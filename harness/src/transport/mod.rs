@@ -7,15 +7,19 @@
 
 mod answer;
 mod connect;
+mod diagnose;
 mod http;
 mod incoming;
 mod limits;
+mod serve;
 mod stdio;
 mod tls;
 
 pub use answer::{Answer, Piece};
 pub use connect::{BoxedIo, Connector, Endpoint, EndpointError, Io};
+pub use diagnose::{Diagnosis, diagnose, diagnose_serve, diagnose_start};
 pub use http::{HttpCall, HttpClient};
 pub use limits::Limits;
+pub use serve::{ServeError, Served};
 pub use stdio::{EndedBy, Ending, Grace, Stdio, WriteError};
 pub use tls::{TlsError, TlsOptions};

@@ -228,7 +228,7 @@ impl Stdio {
             return ending.clone();
         }
         let ending = match self.exit() {
-            Some(exit) => Ending { exited_by: self.touched().last(), exit: Some(exit), waited: Duration::ZERO },
+            Some(exit) => Ending { exited_by: self.exited_by(), exit: Some(exit), waited: Duration::ZERO },
             None => self.stop(grace).await,
         };
         self.close_stdin();
@@ -255,7 +255,7 @@ impl Stdio {
             self.signal(signal);
             exit = self.exits(within).await;
         }
-        Ending { exited_by: self.touched().last(), exit, waited: since.elapsed() }
+        Ending { exited_by: self.exited_by(), exit, waited: since.elapsed() }
     }
 
     /// Everything after the exit.
@@ -276,6 +276,13 @@ impl Stdio {
             let _ = timeout(REST, reader).await;
         }
         self.recorder.push(Body::Drained);
+    }
+
+    fn exited_by(&self) -> EndedBy {
+        match &self.peer {
+            Peer::Process(process) if process.was_killed() => EndedBy::Kill,
+            _ => self.touched().last(),
+        }
     }
 
     /// Whether the writer, which owns stdin, ends in time.
@@ -393,24 +400,21 @@ impl Peer {
 
     /// What ends a server whose output passed a limit.
     fn breach(&self, recorder: Recorder, touched: Arc<Mutex<Touched>>) -> Box<dyn Fn() + Send> {
-        let kill: Box<dyn Fn() + Send> = match self {
+        match self {
             Self::Process(process) => {
                 let killer = process.killer();
                 Box::new(move || killer.kill())
             }
             Self::Memory { signals, .. } => {
                 let signals = signals.clone();
-                // Nobody listens in a server that knows no signals.
                 Box::new(move || {
+                    touched.lock().unwrap_or_else(PoisonError::into_inner).kill = true;
+                    recorder.push(Body::Signalled { name: Signal::Kill.name() });
+                    // Nobody listens in a server that knows no signals.
                     let _ = signals.send(Signal::Kill);
                 })
             }
-        };
-        Box::new(move || {
-            touched.lock().unwrap_or_else(PoisonError::into_inner).kill = true;
-            recorder.push(Body::Signalled { name: Signal::Kill.name() });
-            kill();
-        })
+        }
     }
 }
 
@@ -466,12 +470,16 @@ impl Reader {
     async fn read(self, mut stdout: impl AsyncRead + Unpin, mut stop: watch::Receiver<bool>) {
         let mut splitter = LineSplitter::new(self.limits.wire.bytes);
         let mut buffer = vec![0; 64 * 1024];
+        let mut ended = false;
         let breach = loop {
             let read = tokio::select! {
                 read = stdout.read(&mut buffer) => read,
                 _ = stop.wait_for(|stop| *stop) => break None,
             };
-            let Ok(count @ 1..) = read else { break None };
+            let Ok(count @ 1..) = read else {
+                ended = true;
+                break None;
+            };
             for line in splitter.push(buffer.get(..count).unwrap_or_default()) {
                 self.push(line);
             }
@@ -488,7 +496,7 @@ impl Reader {
         if let Some(what) = breach {
             self.recorder.push(Body::Limit { what });
             (self.breach)();
-        } else {
+        } else if ended {
             self.recorder.push(Body::StdoutEnded);
         }
     }
