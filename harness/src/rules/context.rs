@@ -105,6 +105,7 @@ pub struct Context {
     step: Option<Arc<StepMark>>,
     requests: BTreeMap<RequestKey, Request>,
     open: BTreeSet<RequestKey>,
+    closed: BTreeSet<RequestKey>,
     by_id: HashMap<u64, Vec<RequestKey>>,
     by_token: HashMap<u64, Vec<RequestKey>>,
     next: RequestKey,
@@ -478,12 +479,13 @@ impl Context {
 
     /// Drops the oldest answered request, or else the oldest.
     fn forget(&mut self) -> bool {
-        let answered = self.requests.values().find(|request| request.answered.is_some()).map(|request| request.key);
+        let answered = self.closed.first().copied();
         let oldest = || self.requests.keys().next().copied();
         let Some(request) = answered.or_else(oldest).and_then(|key| self.requests.remove(&key)) else { return false };
         self.forgot = true;
         self.kept = self.kept.saturating_sub(request.kept);
         self.open.remove(&request.key);
+        self.closed.remove(&request.key);
         for (index, value) in
             [(&mut self.by_id, loose(&request.id)), (&mut self.by_token, request.token.and_then(|t| loose(&t)))]
         {
@@ -560,6 +562,7 @@ impl Context {
         self.open.remove(&key);
         if let Some(request) = self.requests.get_mut(&key) {
             request.answered.get_or_insert(seq);
+            self.closed.insert(key);
         }
     }
 

@@ -14,10 +14,11 @@ mod framing;
 mod http;
 mod ids;
 mod judge;
+mod judge_files;
 mod meta;
 mod progress;
 #[cfg(test)]
-mod proofs;
+pub(crate) mod proofs;
 #[cfg(test)]
 mod proofs_streams;
 mod register;
@@ -26,11 +27,12 @@ mod sse;
 mod stdout;
 mod subscriptions;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod verdicts;
 
 pub use context::{Context, ExchangeState, Request, RequestKey};
 pub use judge::{Judge, judge};
+pub use judge_files::{JudgeFileError, Judged, judge_file};
 pub use register::{Rule, RuleInfo, rules};
 pub use seen::{Answer, Likeness, Seen, Shape};
 pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Verdicts, Violation};

@@ -97,7 +97,7 @@ const SOUND: &[(&str, &str)] = &[
         6 end
         post! {bad
         7 400 json
-        7 body {"jsonrpc":"2.0","id":"server-error","error":{"code":-32700,"message":"bad"}}
+        7 body {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"bad"}}
         7 end
         post {"jsonrpc":"2.0","method":"notifications/initialized"}
         8 202 none
@@ -418,6 +418,13 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         < {"jsonrpc":"2.0","id":-1,"error":{"code":-32700,"message":"x"}}"#,
         &["errors-unreadable-id-omitted-or-null warning"],
     ),
+    (
+        "2025-11-25 http",
+        r#"post! {bad
+        1 400 json
+        1 body {"jsonrpc":"2.0","id":"server-error","error":{"code":-32700,"message":"bad"}}"#,
+        &["errors-unreadable-id-omitted-or-null warning"],
+    ),
     // answers
     (
         "2025-11-25 stdio",
@@ -636,6 +643,11 @@ fn broken(observations: &[Observation]) -> Vec<String> {
     }
     broken.sort();
     broken
+}
+
+/// Every script with its kind.
+pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SOUND.iter().copied().chain(tables().map(|(kind, script, _)| (*kind, *script)))
 }
 
 fn tables() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {

@@ -92,6 +92,18 @@ pub(super) const BROKEN: &[Proof] = &[
         < {"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"progressToken":1}}}"#,
         &["progress-server-token-unique"],
     ),
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1}}}
+        flood 1 51"#,
+        &["progress-rate-limited"],
+    ),
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1}}}
+        flood 1 101"#,
+        &["progress-rate-limited"],
+    ),
     // subscriptions
     (
         "2026-07-28 stdio",

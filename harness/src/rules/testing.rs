@@ -12,6 +12,7 @@
 //! 1 200 json NAME=V   response to POST 1: media type json, sse, none or any other
 //! 1 body TEXT         its body                1 sse id=5 retry=x event=y | TEXT   one event of its stream
 //! 1 defect TEXT       a malformed stream      1 end, 1 closed, 1 failed
+//! flood TOKEN TIMES   progress, a millisecond apart
 //! deadline ID, stdin closed, signal, exited, drained, wait MS
 //! ```
 
@@ -130,6 +131,14 @@ impl Maker {
             "signal" => self.push(Body::Signalled { name: "TERM" }),
             "exited" => self.push(Body::Exited(Exit { code: Some(0), signal: None })),
             "drained" => self.push(Body::Drained),
+            "flood" => {
+                let (token, times) = text.split_once(' ').unwrap();
+                for progress in 0..times.parse().unwrap() {
+                    self.line(&format!(
+                        r#"< {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+                    ));
+                }
+            }
             "wait" => self.at += Duration::from_millis(text.parse().unwrap()),
             _ if word.starts_with("post") => self.request("POST", word, &text),
             _ if word.starts_with("get") => self.request("GET", word, ""),
