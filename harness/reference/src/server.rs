@@ -29,6 +29,8 @@ pub(crate) struct Server {
     sessions: Mutex<BTreeMap<String, Arc<Session>>>,
     counter: AtomicU64,
     started: (SystemTime, Instant),
+    /// Slow calls that are being worked on.
+    pub(crate) busy: Arc<AtomicU64>,
     /// Set when a fault makes the process die.
     pub(crate) fatal: Cancel,
     /// What broken servers remember of a client although they should not.
@@ -108,6 +110,7 @@ impl Server {
             sessions: Mutex::default(),
             counter: AtomicU64::new(1),
             started: (SystemTime::now(), Instant::now()),
+            busy: Arc::default(),
             fatal: Cancel::new(),
             memory: Mutex::default(),
         })
@@ -234,6 +237,22 @@ pub(crate) struct ListenGuard {
 impl Drop for ListenGuard {
     fn drop(&mut self) {
         lock(&self.server.listeners).retain(|listener| listener.key != self.key);
+    }
+}
+
+/// Counts something for as long as it lives.
+pub(crate) struct Counted(Arc<AtomicU64>);
+
+impl Counted {
+    pub(crate) fn new(counter: &Arc<AtomicU64>) -> Self {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Self(counter.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

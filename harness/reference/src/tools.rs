@@ -1,6 +1,7 @@
 //! The tools: their published descriptions and what they do. [`list`] and [`call`] are the two methods; paging, result
 //! decoration and the envelope are left to `features`.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -12,7 +13,7 @@ use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::logging::Level;
 use crate::resources::note_uri;
-use crate::server::Change;
+use crate::server::{Change, Counted};
 
 /// All tools as they are published, in a fixed order.
 pub(crate) fn list(call: &Call) -> Vec<Value> {
@@ -109,6 +110,7 @@ fn described() -> Vec<Value> {
                 &[],
             ),
         ),
+        tool("busy", "Tells how many slow calls are being worked on.", READ_ONLY, closed(json!({}), &[])),
         tool("ask", "Asks the user for a name and greets.", READ_ONLY, closed(json!({}), &[])),
         tool("ask_twice", "Asks for a name, then for a colour.", READ_ONLY, closed(json!({}), &[])),
         tool("ask_both", "Asks for a name and a size at once.", READ_ONLY, closed(json!({}), &[])),
@@ -175,6 +177,7 @@ async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, St
             Ok(said(&format!("picked {count} of {} with {tags} tags", text("colour"))))
         }
         "slow" => slow(call, arguments).await,
+        "busy" => Ok(said(&call.server.busy.load(Ordering::Relaxed).to_string())),
         "ask" => {
             let answers = call.ask(&[("name", name_form())]).await?;
             let name = accepted(call, &answers, 0, "name")?;
@@ -287,6 +290,7 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
     let number =
         |name: &str, default: f64| arguments.get(name).and_then(Value::as_f64).unwrap_or(default).clamp(0.0, 60_000.0);
     let (steps, pause) = (number("steps", 3.0), number("stepMs", 50.0));
+    let _busy = Counted::new(&call.server.busy);
     call.progress(0.0, steps, "started");
     for step in 1..=steps as u64 {
         sleep(Duration::from_millis(pause as u64)).await;
