@@ -6,6 +6,10 @@
 use serde_json::{Map, Value};
 
 const BUDGET: usize = 1_000_000;
+/// Schemas within schemas that apply at once; the validator takes a few stack frames for each, and a worker thread has
+/// two megabytes.
+const MOST_NESTED: usize = 600;
+const MOST_IN_PLACE: usize = 200;
 
 /// Keywords whose subschemas apply to the same value.
 const SAME_LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -103,7 +107,7 @@ pub(crate) fn endless(root: &Value) -> bool {
             None => {}
         }
         // A chain of references deeper than this would exhaust a stack as surely as an endless one.
-        if depth > 400 {
+        if depth > MOST_IN_PLACE {
             return true;
         }
         marks.insert(key, Mark::Open);
@@ -126,18 +130,21 @@ pub(crate) fn endless(root: &Value) -> bool {
 /// Whether judging the value stays within the budget, each subschema counted each time that it is applied.
 pub(crate) fn affordable(root: &Value, value: &Value) -> bool {
     let mut budget = BUDGET;
-    apply(root, root, value, &mut budget)
+    apply(root, root, value, &mut budget, MOST_NESTED)
 }
 
-fn apply(root: &Value, schema: &Value, value: &Value, budget: &mut usize) -> bool {
-    if *budget == 0 {
+fn apply(root: &Value, schema: &Value, value: &Value, budget: &mut usize, nested: usize) -> bool {
+    if *budget == 0 || nested == 0 {
         return false;
     }
+    *budget -= 1;
     let Some(members) = schema.as_object() else { return true };
-    // A reference by anchor searches the whole document.
+    let nested = nested - 1;
+    // A reference by anchor searches the whole document; lists are compared item by item.
     let by_anchor = members.get("$ref").and_then(Value::as_str).is_some_and(|r| r != "#" && !r.starts_with("#/"));
-    *budget = budget.saturating_sub(if by_anchor { 1_000 } else { 1 });
-    if !same_value(root, members).into_iter().all(|s| apply(root, s, value, budget)) {
+    let lists = ["enum", "required"].iter().filter_map(|k| members.get(*k)?.as_array()).map(Vec::len).sum::<usize>();
+    *budget = budget.saturating_sub(lists / 8 + if by_anchor { 1_000 } else { 0 });
+    if !same_value(root, members).into_iter().all(|s| apply(root, s, value, budget, nested)) {
         return false;
     }
     match value {
@@ -146,13 +153,13 @@ fn apply(root: &Value, schema: &Value, value: &Value, budget: &mut usize) -> boo
             let named = of("properties").and_then(|p| p.get(name));
             let patterns = of("patternProperties").into_iter().flat_map(Map::values);
             let rest = ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|k| members.get(*k));
-            named.into_iter().chain(patterns).chain(rest).all(|s| apply(root, s, entry, budget))
+            named.into_iter().chain(patterns).chain(rest).all(|s| apply(root, s, entry, budget, nested))
         }),
         Value::Array(entries) => entries.iter().enumerate().all(|(index, entry)| {
             let lists = ["prefixItems", "items"].iter().filter_map(|k| members.get(*k)?.as_array()?.get(index));
             let rest =
                 ["items", "contains", "additionalItems", "unevaluatedItems"].iter().filter_map(|k| members.get(*k));
-            lists.chain(rest).all(|s| apply(root, s, entry, budget))
+            lists.chain(rest).all(|s| apply(root, s, entry, budget, nested))
         }),
         _ => true,
     }

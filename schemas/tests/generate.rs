@@ -199,6 +199,12 @@ fn conditions_and_closed_unions_have_instances() {
         json!({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"d": {"type": "integer"}},
                "type": "array", "items": [{"$ref": "#/definitions/d"}], "additionalItems": false, "minItems": 1}),
         json!({"type": "string", "pattern": "^[A-Z]{3}-[0-9]+$", "minLength": 12}),
+        json!({"type": "string", "pattern": "^(?=.*[A-Z])(?=.*\\d).{8,}$"}),
+        json!({"type": "string", "pattern": "^(?!-)[a-z-]+\\/[a-z]+$|^x$"}),
+        json!({"type": "object", "additionalProperties": {"type": "integer"}, "propertyNames": {"pattern": "^k[0-9]$"}, "minProperties": 3}),
+        json!({"anyOf": [{"type": "null"}, {"type": "string", "minLength": 3}], "default": null}),
+        json!({"$ref": "#/definitions/T", "definitions": {"T": {"type": "object", "properties": {"t": {"$ref": "#/definitions/T"}, "v": {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5}}, "required": ["v"]}}}),
+        json!({"type": "array", "items": {"enum": [1, 2, 3]}, "uniqueItems": true, "minItems": 3}),
         json!({"not": {"type": "string"}}),
     ] {
         assert!(generate::minimal(&schema).is_some(), "{schema}");

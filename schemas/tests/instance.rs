@@ -120,3 +120,47 @@ fn the_nearest_alternative_speaks() {
     );
     assert_eq!(one(json!(3)).message, "is the number 3, object is wanted");
 }
+
+/// Runs on a stack as small as a worker thread's.
+fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread").join().expect("no overflow");
+}
+
+#[test]
+fn depth_fits_a_small_stack() {
+    // Steps in place for each step down, and a value as deep as our JSON reader lets one be.
+    for steps in [2, 20, 60, 350] {
+        on_a_small_stack(move || {
+            let mut defs = Map::new();
+            for step in 0..steps {
+                let next = json!({"$ref": format!("#/$defs/s{}", step + 1)});
+                defs.insert(format!("s{step}"), json!({"allOf": [{"anyOf": [next]}]}));
+            }
+            let down = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/s0"}}});
+            defs.insert(format!("s{steps}"), down);
+            let mut value = json!(1);
+            for _ in 0..120 {
+                let mut outer = Map::new();
+                outer.insert("a".to_owned(), value);
+                value = Value::Object(outer);
+            }
+            let outcome = InstanceSchema::new(&json!({"$defs": defs, "$ref": "#/$defs/s0"})).map(|s| s.judge(&value));
+            assert!(!matches!(outcome, Ok(Ok(ref problems)) if problems.is_empty()), "{outcome:?}");
+        });
+    }
+    // References that lead ever further, in place and downwards.
+    for step in [json!({"properties": {"a": null}}), json!({"allOf": [null]}), json!({"items": null})] {
+        on_a_small_stack(move || {
+            let mut defs = Map::new();
+            for level in 0..5_000 {
+                let next = format!("{{\"$ref\":\"#/$defs/l{}\"}}", level + 1);
+                let definition = step.to_string().replace("null", &next);
+                defs.insert(format!("l{level}"), serde_json::from_str(&definition).expect("JSON"));
+            }
+            defs.insert("l5000".to_owned(), json!({"type": "string"}));
+            let outcome =
+                InstanceSchema::new(&json!({"$defs": defs, "$ref": "#/$defs/l0"})).map(|s| s.judge(&json!({})));
+            assert!(!matches!(outcome, Err(InstanceSchemaError::Invalid(_))), "{outcome:?}");
+        });
+    }
+}

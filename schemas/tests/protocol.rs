@@ -501,3 +501,19 @@ fn a_message_is_judged_as_what_it_is() {
     );
     assert_eq!(rows(json!({"jsonrpc": "2.0", "method": "m", "params": []})), ["jsonrpc-params-is-object"]);
 }
+
+#[test]
+fn a_deep_value_fits_a_small_stack() {
+    let deep = |leaf: Value| {
+        (0..120).fold(leaf, |inner, _| {
+            let mut outer = serde_json::Map::new();
+            outer.insert("a".to_owned(), inner);
+            Value::Object(outer)
+        })
+    };
+    let work = move || {
+        assert_eq!(problems(NEW, "JSONObject", deep(json!(1))), vec![]);
+        assert_eq!(problems(NEW, "JSONObject", deep(json!(null))).len(), 1);
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread").join().expect("no overflow");
+}

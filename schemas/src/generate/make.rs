@@ -285,13 +285,21 @@ pub(super) fn string(schema: &Map<String, Value>, source: &mut dyn Source) -> Op
     let low = count(schema, "minLength").unwrap_or(0);
     let high = count(schema, "maxLength").unwrap_or(usize::MAX);
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        return text::of_pattern(pattern, low, source);
+        return text::of_pattern(pattern, low, source).or_else(|| beyond_walking(pattern, low, high, source));
     }
     let fitting = |s: &&str| (low..=high).contains(&s.chars().count());
     if let Some(text) = schema.get("format").and_then(Value::as_str).and_then(text::of_format).filter(fitting) {
         return Some(text.to_owned());
     }
     text::of_length(low, high, source)
+}
+
+/// For expressions with look-around: the expression without it, or a common word, whichever the whole one matches.
+fn beyond_walking(pattern: &str, low: usize, high: usize, source: &mut dyn Source) -> Option<String> {
+    let check = InstanceSchema::new(&serde_json::json!({ "pattern": pattern })).ok()?;
+    let fits = |text: &str| (low..=high).contains(&text.chars().count()) && check.accepts(&Value::from(text));
+    let walked = text::of_pattern(&text::without_look_around(pattern)?, low, source).filter(|text| fits(text));
+    walked.or_else(|| text::COMMON.into_iter().find(|text| fits(text)).map(str::to_owned))
 }
 
 /// Names in a `required` list.
@@ -307,8 +315,9 @@ pub(super) fn names(value: Option<&Value>) -> Vec<String> {
 
 /// The schema of the first pattern that matches the name.
 fn matching<'s>(patterns: &'s Map<String, Value>, name: &str) -> Option<&'s Value> {
-    let matches = |pattern: &str| {
-        InstanceSchema::new(&serde_json::json!({ "pattern": pattern })).is_ok_and(|s| s.accepts(&Value::from(name)))
-    };
-    patterns.iter().find(|(pattern, _)| matches(pattern)).map(|(_, schema)| schema)
+    patterns.iter().find(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema)
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    InstanceSchema::new(&serde_json::json!({ "pattern": pattern })).is_ok_and(|s| s.accepts(&Value::from(text)))
 }

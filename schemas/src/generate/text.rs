@@ -7,6 +7,27 @@ use super::source::Source;
 /// Nothing of use is longer; a schema may ask for gigabytes.
 pub(super) const LONGEST: usize = 4_096;
 
+/// What tends to match the expressions that we cannot walk through (look-around, back references): words, names,
+/// passwords, numbers, versions, addresses.
+pub(super) const COMMON: [&str; 16] = [
+    "x",
+    "a",
+    "aa",
+    "abc",
+    "A",
+    "ABC",
+    "1",
+    "12",
+    "a1",
+    "a-b",
+    "a_b",
+    "Aa1!Aa1!Aa1!",
+    "1.0.0",
+    "2026-01-01",
+    "user@example.com",
+    "https://example.com/x",
+];
+
 /// A string of a length between `low` and `high` characters.
 pub(super) fn of_length(low: usize, high: usize, source: &mut dyn Source) -> Option<String> {
     if low > high || low > LONGEST {
@@ -62,6 +83,48 @@ pub(super) fn of_pattern(pattern: &str, low: usize, source: &mut dyn Source) -> 
         out.push_str(&"x".repeat(short));
     }
     Some(out)
+}
+
+/// The expression with its look-ahead and look-behind groups cut out; `None` if the parentheses do not add up.
+pub(super) fn without_look_around(pattern: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let length = if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|open| rest.starts_with(open)) {
+            let end = group_end(rest)?;
+            rest = rest.get(end..)?;
+            continue;
+        } else if c == '\\' {
+            c.len_utf8() + rest.chars().nth(1)?.len_utf8()
+        } else {
+            c.len_utf8()
+        };
+        out.push_str(rest.get(..length)?);
+        rest = rest.get(length..)?;
+    }
+    Some(out)
+}
+
+/// Where the group that starts the text ends; parentheses in classes and after a backslash do not count.
+fn group_end(text: &str) -> Option<usize> {
+    let (mut depth, mut class, mut escaped) = (0_usize, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' if !class => class = true,
+            ']' => class = false,
+            '(' if !class => depth += 1,
+            ')' if !class => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// `grow`: repeat what may repeat without end so often.
