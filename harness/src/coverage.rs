@@ -83,7 +83,9 @@ pub fn coverage(cases: &[&Case]) -> Coverage {
         }
         let reason = match (row.observable, row.grade, has_check) {
             (Observable::No, ..) | (_, Grade::None, _) => "cannot be seen from outside",
-            (_, Grade::Tolerance, _) => "a tolerance: covered by the personalities of the reference server, not by a check",
+            (_, Grade::Tolerance, _) => {
+                "a tolerance: covered by the personalities of the reference server, not by a check"
+            }
             (_, _, true) => "a check looks at it, and no fault proves the check yet",
             (_, _, false) if row.needs.is_some() => "open: needs something that the server or the user has to bring",
             _ => "open: no check looks at it yet",

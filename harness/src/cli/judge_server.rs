@@ -88,8 +88,7 @@ fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) 
     match &spec.path {
         Some(path) => {
             let options = Options { detail, exit: Some(exit), ..Options::default() };
-            let unwritable =
-                |error| UsageError::Unwritable { path: path.clone(), flag: "report", error };
+            let unwritable = |error| UsageError::Unwritable { path: path.clone(), flag: "report", error };
             // Written beside and moved, so that a reader never sees half a report.
             let part = part_of(path);
             let mut file = io::BufWriter::new(File::create(&part).map_err(unwritable)?);

@@ -1,14 +1,6 @@
 //! From arguments to a run that can start: everything is checked here, once.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    net::TcpListener,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, fs, net::TcpListener, path::Path, sync::Arc, time::Duration};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use mcp_conform_cases::{Catalogue, ast::Case, load_dir, nearest, suite};
@@ -20,8 +12,8 @@ use super::{args::RunArgs, error::UsageError};
 use crate::{
     conversation::{Deadlines, StdioTarget},
     process::CommandSpec,
-    run::{HttpTarget, RunOptions, ToolChoice, areas_of},
     rules,
+    run::{HttpTarget, RunOptions, ToolChoice, areas_of},
     trace::Secrets,
     transport::{Endpoint, TlsOptions},
 };
@@ -154,15 +146,19 @@ fn demo(args: &RunArgs) -> Result<Targets, UsageError> {
 }
 
 fn command(flag: &'static str, line: &str) -> Result<CommandSpec, UsageError> {
-    CommandSpec::parse(line).map_err(|error| {
-        UsageError::flag(flag, quoted(line), error.to_string(), "quote the arguments as for a shell")
-    })
+    CommandSpec::parse(line)
+        .map_err(|error| UsageError::flag(flag, quoted(line), error.to_string(), "quote the arguments as for a shell"))
 }
 
 fn in_place(mut command: CommandSpec, args: &RunArgs) -> Result<CommandSpec, UsageError> {
     for pair in &args.env {
         let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            UsageError::flag("env", pair.split('=').next().unwrap_or_default(), "is no NAME=VALUE", "write --env NAME=VALUE")
+            UsageError::flag(
+                "env",
+                pair.split('=').next().unwrap_or_default(),
+                "is no NAME=VALUE",
+                "write --env NAME=VALUE",
+            )
         })?;
         command.env.push((name.into(), indirect("env", value)?.into()));
     }
@@ -286,9 +282,10 @@ fn areas(wanted: &[String], cases: &[Arc<Case>], revisions: &[Revision]) -> Resu
         }
         let judged = revisions.iter().any(|revision| {
             cases.iter().any(|case| areas_of(case, *revision).contains(&area.as_str()))
-                || rules::rules().iter().flat_map(|rule| &rule.requirements).any(|(id, of)| {
-                    of == revision && Catalogue::get().row(id, *of).is_some_and(|row| row.area == area)
-                })
+                || rules::rules()
+                    .iter()
+                    .flat_map(|rule| &rule.requirements)
+                    .any(|(id, of)| of == revision && Catalogue::get().row(id, *of).is_some_and(|row| row.area == area))
         });
         if !judged {
             let help = "mcp-conform coverage shows what is judged";
@@ -373,8 +370,7 @@ fn seconds(flag: &'static str, value: f64) -> Result<Duration, UsageError> {
 
 fn trace_dir(args: &RunArgs) -> Result<Option<std::path::PathBuf>, UsageError> {
     let Some(dir) = &args.trace else { return Ok(None) };
-    fs::create_dir_all(dir)
-        .map_err(|error| UsageError::Unwritable { path: dir.clone(), flag: "trace", error })?;
+    fs::create_dir_all(dir).map_err(|error| UsageError::Unwritable { path: dir.clone(), flag: "trace", error })?;
     Ok(Some(dir.clone()))
 }
 

@@ -164,7 +164,7 @@ pub(crate) fn cases(command: &CasesCommand) -> Result<u8, UsageError> {
         }
         CasesCommand::Check { path: Some(path) } => {
             let cases = load_dir(path).map_err(|error| UsageError::Cases(load_error(&error)))?;
-            let unknown = cases.iter().flat_map(|case| unknown_checks(case)).collect::<Vec<_>>();
+            let unknown = cases.iter().flat_map(unknown_checks).collect::<Vec<_>>();
             if let Some(first) = unknown.first() {
                 return Err(UsageError::Cases(first.clone()));
             }
@@ -209,8 +209,12 @@ pub(crate) fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageEr
     let mut out = String::new();
     let mut all = Vec::new();
     for file in files {
-        let observations =
+        let judged =
             rules::judge_file(file).map_err(|error| UsageError::Other(format!("{}: {error}", file.display())))?;
+        let observations = judged.observations;
+        if let Some(note) = judged.note {
+            let _ = writeln!(out, "{}: {note}", file.display());
+        }
         broken |= observations.iter().any(fails);
         if format == TextFormat::Json {
             all.push(json!({"file": file.display().to_string(), "observations": observed(&observations)}));

@@ -125,7 +125,7 @@ impl Answer {
 
 /// Finds the answer to one request in a growing trace, event by event.
 #[derive(Debug)]
-pub struct AnswerSearch<'a> {
+pub(super) struct AnswerSearch<'a> {
     ticket: &'a Ticket,
     exchanges: Vec<Exchange>,
     status: Option<u16>,
@@ -136,18 +136,24 @@ pub struct AnswerSearch<'a> {
     pub retry_ms: Option<u64>,
     /// Whether an id-less or re-spelled answer may be taken for this request's: nothing else is in flight.
     pub alone: bool,
+    /// Ids that were sent before: an answer to one of them is late, and not this request's.
+    pub known: Vec<Id>,
+    /// An answer with an id of the server's own making. It is taken when the right one does not follow.
+    pub candidate: Option<Answer>,
 }
 
 /// What one event means for the search.
 #[derive(Debug)]
-pub enum Found {
+pub(super) enum Found {
     Answer(Answer),
+    /// Perhaps: kept aside in case nothing better comes.
+    Candidate,
     /// The stream ended early, after an event id: it can be resumed.
     Interrupted,
 }
 
 impl<'a> AnswerSearch<'a> {
-    pub fn new(ticket: &'a Ticket) -> Self {
+    pub(super) fn new(ticket: &'a Ticket) -> Self {
         Self {
             ticket,
             exchanges: ticket.exchange.into_iter().collect(),
@@ -157,15 +163,17 @@ impl<'a> AnswerSearch<'a> {
             last_event_id: None,
             retry_ms: None,
             alone: true,
+            known: Vec::new(),
+            candidate: None,
         }
     }
 
     /// Another exchange that carries on the stream.
-    pub fn resume(&mut self, exchange: Exchange) {
+    pub(super) fn resume(&mut self, exchange: Exchange) {
         self.exchanges.push(exchange);
     }
 
-    pub fn observe(&mut self, event: &Event) -> Option<Found> {
+    pub(super) fn observe(&mut self, event: &Event) -> Option<Found> {
         if let Some(view) = event.message()
             && view.direction == Direction::In
             && let Some(id) = self.response(view.channel, &view.frame.message)
@@ -178,7 +186,7 @@ impl<'a> AnswerSearch<'a> {
                 Channel::Body { status, .. } => Some(status),
                 _ => self.status,
             };
-            return Some(Found::Answer(Answer {
+            let answer = Answer {
                 kind,
                 id,
                 event: Some(event.seq),
@@ -186,7 +194,13 @@ impl<'a> AnswerSearch<'a> {
                 status,
                 headers: self.headers.clone(),
                 text: None,
-            }));
+            };
+            let whole_body = matches!(view.channel, Channel::Body { .. });
+            if id == IdRelation::Other && !whole_body && !self.ticket.id.is_absent() {
+                self.candidate.get_or_insert(answer);
+                return Some(Found::Candidate);
+            }
+            return Some(Found::Answer(answer));
         }
         match &event.body {
             Body::HttpResponse(response) if self.mine(response.exchange) => {
@@ -210,7 +224,9 @@ impl<'a> AnswerSearch<'a> {
             Body::ExchangeEnded { exchange, end } if self.mine(*exchange) => self.ended(event.seq, end),
             Body::StdoutEnded | Body::Exited(_) if self.ticket.exchange.is_none() => {
                 // Lines may still be in the pipe after the exit; the end of stdout is the end.
-                matches!(event.body, Body::StdoutEnded).then(|| Found::Answer(Answer::closed(Some(event.seq))))
+                let candidate = self.candidate.take();
+                matches!(event.body, Body::StdoutEnded)
+                    .then(|| Found::Answer(candidate.unwrap_or_else(|| Answer::closed(Some(event.seq)))))
             }
             _ => None,
         }
@@ -218,7 +234,7 @@ impl<'a> AnswerSearch<'a> {
 
     /// What there is when the deadline passes: a bare HTTP request is answered by its status line, though its stream may
     /// stay open for ever.
-    pub fn so_far(&self) -> Option<Answer> {
+    pub(super) fn so_far(&self) -> Option<Answer> {
         let status = self.status.filter(|_| self.ticket.id.is_absent())?;
         let kind = if status >= 400 { AnswerKind::Refusal } else { AnswerKind::Plain };
         let mut answer = Answer::bare(kind, None);
@@ -233,6 +249,9 @@ impl<'a> AnswerSearch<'a> {
     }
 
     fn ended(&mut self, seq: u64, end: &ExchangeEnd) -> Option<Found> {
+        if let Some(candidate) = self.candidate.take() {
+            return Some(Found::Answer(candidate));
+        }
         let mut answer = match (self.status, end) {
             (Some(status), ExchangeEnd::Complete) if status < 400 && self.last_event_id.is_some() => {
                 return Some(Found::Interrupted);
@@ -264,7 +283,7 @@ impl<'a> AnswerSearch<'a> {
                 IdRelation::Absent | IdRelation::Null => {
                     (self.alone && matches!(message, Message::Error { .. })).then_some(relation)
                 }
-                IdRelation::Other => (self.alone && self.ticket.id.loosely(id)).then_some(relation),
+                IdRelation::Other => (self.alone && !self.known.iter().any(|known| known.same(id))).then_some(relation),
             },
         }
     }

@@ -144,7 +144,9 @@ impl Draft {
         match self {
             Self::Raw(text) => out.push_str(text),
             // Writing to a string cannot fail.
-            Self::Value(value) => drop(write!(out, "{value}")),
+            Self::Value(value) => {
+                let _ = write!(out, "{value}");
+            }
             Self::Array(items) => {
                 out.push('[');
                 for (i, item) in items.iter().enumerate() {
@@ -161,7 +163,7 @@ impl Draft {
                     if i > 0 {
                         out.push(',');
                     }
-                    drop(write!(out, "{}:", Value::String(name.clone())));
+                    let _ = write!(out, "{}:", Value::String(name.clone()));
                     value.write(out);
                 }
                 out.push('}');

@@ -206,11 +206,10 @@ pub fn client_info() -> Value {
 /// A value as it stands in a mirrored header: plain where it fits visible ASCII, else the Base64 sentinel form
 /// (Streamable HTTP, value encoding).
 pub fn header_value(text: &str) -> Bytes {
-    let plain = text.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t'))
-        && !text.starts_with([' ', '\t'])
-        && !text.ends_with([' ', '\t'])
-        && !(text.starts_with("=?base64?") && text.ends_with("?="));
-    if plain {
+    let visible = text.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t'));
+    let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
+    let sentinel = text.starts_with("=?base64?") && text.ends_with("?=");
+    if visible && !padded && !sentinel {
         Bytes::copy_from_slice(text.as_bytes())
     } else {
         Bytes::from(format!("=?base64?{}?=", BASE64_STANDARD.encode(text)))

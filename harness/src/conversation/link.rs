@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug)]
 pub enum Link {
     Http(HttpClient),
-    Stdio(Stdio),
+    Stdio(Box<Stdio>),
 }
 
 #[derive(Debug, thiserror::Error)]

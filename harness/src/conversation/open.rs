@@ -118,18 +118,18 @@ pub async fn open(target: &Target, bench: &Arc<Bench>, opening: Opening) -> Resu
 
 /// Reaches the server and says nothing.
 pub async fn connect(target: &Target, bench: &Arc<Bench>, opening: Opening) -> Result<Conversation, OpenErrorKind> {
-    let recorder = Recorder::new(bench.secrets.clone(), bench.limits.clone(), DEFAULT_BUDGET);
-    let limits = Limits { wire: bench.limits.clone(), ..Limits::default() };
+    let recorder = Recorder::new(bench.secrets.clone(), bench.limits, DEFAULT_BUDGET);
+    let limits = Limits { wire: bench.limits, ..Limits::default() };
     let link = match target {
         Target::Http(endpoint) => Link::Http(HttpClient::new(endpoint.clone(), recorder.clone(), limits)),
         Target::Stdio(StdioTarget::Process(command)) => {
             bench.count_start();
-            Link::Stdio(Stdio::start(command, recorder.clone(), limits)?)
+            Link::Stdio(Box::new(Stdio::start(command, recorder.clone(), limits)?))
         }
         Target::Stdio(StdioTarget::Memory(server)) => {
             bench.count_start();
             let MemoryPipes { stdin, stdout, exit, signals } = server.start();
-            Link::Stdio(Stdio::over_signalled(stdin, stdout, exit, signals, recorder.clone(), limits))
+            Link::Stdio(Box::new(Stdio::over_signalled(stdin, stdout, exit, signals, recorder.clone(), limits)))
         }
     };
     let name = bench.secrets.redact_text(&target.name());
@@ -147,8 +147,7 @@ async fn shake_hands(talk: &Conversation) -> Result<(), OpenErrorKind> {
     let Some(version) = result.get("protocolVersion").and_then(Value::as_str) else {
         return Err(OpenErrorKind::Refused(answer));
     };
-    let version: Revision =
-        version.parse().map_err(|_| OpenErrorKind::UnknownVersion(version.to_owned()))?;
+    let version: Revision = version.parse().map_err(|_| OpenErrorKind::UnknownVersion(version.to_owned()))?;
     let capabilities = result.get("capabilities").cloned().unwrap_or_default();
     let session = response_header(&talk.events(), ticket.exchange, "mcp-session-id");
     talk.settle(version, capabilities, session);

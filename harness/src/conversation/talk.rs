@@ -4,7 +4,7 @@
 //! trace. It judges nothing. It serves one case at a time; once [`Conversation::retire`]d it is ended and never shared again.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -29,6 +29,9 @@ use crate::{
     },
     wire::{Id, Json, Message},
 };
+
+/// Ids that are remembered to tell a late answer from one with an id of the server's own making.
+const MOST_SENT: usize = 1000;
 
 /// How a conversation is opened.
 #[derive(Clone, Debug)]
@@ -95,6 +98,8 @@ struct State {
     server_capabilities: Value,
     retired: Option<&'static str>,
     in_flight: BTreeSet<u64>,
+    /// Ids of the requests that went out, the newest last.
+    sent: VecDeque<Id>,
     /// Bytes went out that are no message: answers can no longer be attributed without an id.
     raw: bool,
     ended: bool,
@@ -115,8 +120,7 @@ impl Conversation {
         }));
         let version = (opening.era == Era::Modern).then(|| opening.version());
         let state = Mutex::new(State { version, ..State::default() });
-        let shared =
-            Arc::new(Shared { number, opening, recorder, link, bench, state, answering: Mutex::new(None) });
+        let shared = Arc::new(Shared { number, opening, recorder, link, bench, state, answering: Mutex::new(None) });
         let talk = Self { shared };
         if talk.era() == Era::Legacy {
             let task = tokio::spawn(answer_server(talk.clone()));
@@ -209,8 +213,22 @@ impl Conversation {
         let sent = Json::parse(&outgoing.body).ok();
         let id = sent.as_ref().map_or_else(|| read_id(&id), |json| Id::of(json.get("id")));
         let (event, exchange) = self.shared.link.send(outgoing).await?;
-        self.state().in_flight.insert(event);
+        {
+            let mut state = self.state();
+            state.in_flight.insert(event);
+            state.sent.push_back(id.clone());
+            if state.sent.len() > MOST_SENT {
+                state.sent.pop_front();
+            }
+        }
         Ok(Ticket { conversation: self.number(), event, exchange, id, method, token })
+    }
+
+    /// Sends a request that stays open, such as `subscriptions/listen`: others are answered beside it.
+    pub async fn send_long(&self, call: Call) -> Result<Ticket, SendError> {
+        let ticket = self.send(call).await?;
+        self.state().in_flight.remove(&ticket.event);
+        Ok(ticket)
     }
 
     /// Sends a notification. Over HTTP the ticket's answer is the bare HTTP response.
@@ -303,11 +321,13 @@ impl Conversation {
 
     async fn find(&self, ticket: &Ticket, deadline: Instant) -> Option<Answer> {
         let mut search = AnswerSearch::new(ticket);
+        let mut deadline = deadline;
         let mut from = usize::try_from(ticket.event).unwrap_or(usize::MAX).saturating_add(1);
         loop {
             {
                 let state = self.state();
                 search.alone = !state.raw && state.in_flight.iter().all(|event| *event == ticket.event);
+                search.known = state.sent.iter().filter(|id| !id.same(&ticket.id)).cloned().collect();
             }
             let mut next = from;
             let found = self
@@ -320,11 +340,13 @@ impl Conversation {
             from = next;
             match found {
                 Ok(Found::Answer(answer)) => return Some(answer),
+                // The right answer may stand right behind a stray one.
+                Ok(Found::Candidate) => deadline = deadline.min(Instant::now() + self.bench().deadlines.grace),
                 Ok(Found::Interrupted) => match self.resume(&search, deadline).await {
                     Some(exchange) => search.resume(exchange),
                     None => return Some(Answer::closed(Some(next as u64))),
                 },
-                Err(TimedOut) => return search.so_far(),
+                Err(TimedOut) => return search.candidate.take().or_else(|| search.so_far()),
             }
         }
     }
@@ -378,8 +400,7 @@ impl Conversation {
         }
         let mut params = Draft::object();
         params.insert("requestId", Draft::Raw(ticket.id.to_string()));
-        let call =
-            Call { method: "notifications/cancelled".to_owned(), params: Some(params), ..Call::default() };
+        let call = Call { method: "notifications/cancelled".to_owned(), params: Some(params), ..Call::default() };
         self.notify(call).await.map(drop)
     }
 

@@ -88,13 +88,8 @@ pub async fn kill_row(info: &FaultInfo, all: bool, named: &BTreeSet<(String, Str
     let breaks: BTreeSet<(String, String)> = pairs(info.breaks);
     let allowed: BTreeSet<(String, String)> = breaks.union(&pairs(info.collateral)).cloned().collect();
     let (judged, open): (BTreeSet<_>, BTreeSet<_>) = breaks.iter().cloned().partition(|pair| named.contains(pair));
-    let mut row = Row {
-        fault: info.name,
-        missed: Findings::new(),
-        extra: Findings::new(),
-        killed: Findings::new(),
-        open,
-    };
+    let mut row =
+        Row { fault: info.name, missed: Findings::new(), extra: Findings::new(), killed: Findings::new(), open };
     if judged.is_empty() {
         return row;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_conform_reports::model::{CheckResult, Verdict};
 
 /// One piece of advice for each check, requirement and subject that one transport passes and the other breaks.
-pub fn transports(results: &[CheckResult]) -> Vec<CheckResult> {
+pub(super) fn transports(results: &[CheckResult]) -> Vec<CheckResult> {
     type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
     let mut sides: BTreeMap<Key<'_>, [Option<&CheckResult>; 2]> = BTreeMap::new();
     for result in results {
@@ -14,7 +14,8 @@ pub fn transports(results: &[CheckResult]) -> Vec<CheckResult> {
             "http" => 1,
             _ => continue,
         };
-        let key = (result.revision.as_str(), result.check.as_str(), result.requirement.as_str(), result.subject.as_str());
+        let key =
+            (result.revision.as_str(), result.check.as_str(), result.requirement.as_str(), result.subject.as_str());
         let slot = &mut sides.entry(key).or_default()[side];
         // The worst of several verdicts stands for the side.
         if slot.is_none_or(|known| result.verdict < known.verdict) {

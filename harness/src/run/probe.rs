@@ -21,13 +21,13 @@ use crate::{
 
 /// What both probes of one target brought. The conversations are open and to be used on, or ended.
 #[derive(Debug)]
-pub struct Probed {
+pub(super) struct Probed {
     pub legacy: Result<Conversation, OpenError>,
     pub modern: Modern,
 }
 
 #[derive(Debug)]
-pub struct Modern {
+pub(super) struct Modern {
     /// The conversation, unless none could be opened.
     pub talk: Option<Conversation>,
     /// The `DiscoverResult`, when 2026-07-28 is served.
@@ -38,7 +38,7 @@ pub struct Modern {
 }
 
 /// Probes both eras side by side.
-pub async fn probe(target: &Target, bench: &Arc<Bench>) -> Probed {
+pub(super) async fn probe(target: &Target, bench: &Arc<Bench>) -> Probed {
     let (done, legacy_answered) = tokio::sync::watch::channel(None);
     let legacy = async {
         let started = Instant::now();
@@ -88,7 +88,7 @@ async fn discover(
             Answer::silence(None)
         }
     };
-    let discovered = discover_result(&answer).filter(|result| names_modern(result));
+    let discovered = discover_result(&answer).filter(names_modern);
     if let Some(result) = &discovered {
         talk.settle(Revision::V2026_07_28, result.get("capabilities").cloned().unwrap_or_default(), None);
     }
@@ -101,7 +101,11 @@ fn names_modern(result: &Value) -> bool {
 }
 
 /// Support of all five revisions over one transport.
-pub async fn revisions(target: &Target, bench: &Arc<Bench>, probed: &Probed) -> (Vec<RevisionSupport>, Vec<Conversation>) {
+pub(super) async fn revisions(
+    target: &Target,
+    bench: &Arc<Bench>,
+    probed: &Probed,
+) -> (Vec<RevisionSupport>, Vec<Conversation>) {
     let mut out = Vec::new();
     let mut to_end = Vec::new();
     let over = target.transport();
@@ -135,10 +139,9 @@ pub async fn revisions(target: &Target, bench: &Arc<Bench>, probed: &Probed) -> 
             how: "server/discover lists it".to_owned(),
             transports: vec![over.as_str().to_owned()],
         },
-        None => unsupported(
-            Revision::V2026_07_28,
-            format!("server/discover was answered with {}", probed.modern.instead),
-        ),
+        None => {
+            unsupported(Revision::V2026_07_28, format!("server/discover was answered with {}", probed.modern.instead))
+        }
     });
     (out, to_end)
 }
@@ -201,7 +204,7 @@ fn unsupported(revision: Revision, how: String) -> RevisionSupport {
 }
 
 /// Support over several transports, one line a revision: supported where any transport has it.
-pub fn merge(lists: Vec<Vec<RevisionSupport>>) -> Vec<RevisionSupport> {
+pub(super) fn merge(lists: Vec<Vec<RevisionSupport>>) -> Vec<RevisionSupport> {
     let mut out: Vec<RevisionSupport> = Vec::new();
     for support in lists.into_iter().flatten() {
         match out.iter_mut().find(|known| known.revision == support.revision) {

@@ -17,7 +17,7 @@ use crate::{
 
 /// Where a verdict was made.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(super) struct Place {
     pub revision: Revision,
     /// The version that ruled: an older legacy one switches off what came later.
     pub version: Revision,
@@ -37,7 +37,7 @@ fn graded(row: &Row) -> Verdict {
 }
 
 /// One result out of a case's verdict.
-pub fn of_case(check: &str, place: Place, verdict: CaseVerdict, verify_with: Option<String>) -> CheckResult {
+pub(super) fn of_case(check: &str, place: Place, verdict: CaseVerdict, verify_with: Option<String>) -> CheckResult {
     let row = Catalogue::get().row(&verdict.requirement, place.revision);
     let in_force = row.is_none_or(|row| row.since <= place.version);
     let (outcome, message) = match verdict.word {
@@ -56,7 +56,7 @@ pub fn of_case(check: &str, place: Place, verdict: CaseVerdict, verify_with: Opt
 }
 
 /// A requirement that the target's design, the transport or the flags rule out, or that could not be provoked.
-pub fn left_out(
+pub(super) fn left_out(
     check: &str,
     requirement: &str,
     place: Place,
@@ -99,7 +99,7 @@ fn result(
 
 /// Observations of the rules over all conversations of one place.
 #[derive(Debug, Default)]
-pub struct RuleTally {
+pub(super) struct RuleTally {
     /// By rule and requirement.
     seen: BTreeMap<(&'static str, &'static str), Seen>,
 }
@@ -115,7 +115,7 @@ struct Seen {
 
 impl RuleTally {
     /// Adds what the rules saw in one conversation. Returns whether something of failure grade was broken.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         observations: Vec<Observation>,
         events: &[Arc<Event>],
@@ -140,7 +140,7 @@ impl RuleTally {
     }
 
     /// One pass, or one result a distinct violation, for each requirement of the rules; not verified without an occasion.
-    pub fn results(self, place: Place, wanted: &dyn Fn(&str, &Row) -> bool) -> Vec<CheckResult> {
+    pub(super) fn results(self, place: Place, wanted: &dyn Fn(&str, &Row) -> bool) -> Vec<CheckResult> {
         let mut out = Vec::new();
         for info in rules::rules() {
             let names: BTreeSet<&'static str> = info
@@ -188,24 +188,15 @@ impl Seen {
         };
         let case = violation.step.as_ref().map(|step| step.case.as_str()).filter(|case| !case.is_empty());
         let mut evidence = evidence(events, &sources, Some(repro(case)));
-        evidence.trace = trace_file.map(|file| mcp_conform_reports::model::TraceRef {
-            file: file.to_owned(),
-            event: violation.event,
-        });
+        evidence.trace = trace_file
+            .map(|file| mcp_conform_reports::model::TraceRef { file: file.to_owned(), event: violation.event });
         self.broken.push((violation.message, kind, evidence, 1));
     }
 }
 
-fn rule_results(
-    rule: &str,
-    requirement: &str,
-    place: Place,
-    row: &Row,
-    seen: Option<&Seen>,
-) -> Vec<CheckResult> {
+fn rule_results(rule: &str, requirement: &str, place: Place, row: &Row, seen: Option<&Seen>) -> Vec<CheckResult> {
     let make = |verdict, message, evidence, occasions| {
-        let mut result =
-            result(rule, requirement, place, Some(row), verdict, message, String::new(), evidence, None);
+        let mut result = result(rule, requirement, place, Some(row), verdict, message, String::new(), evidence, None);
         result.occasions = occasions;
         result
     };
@@ -249,9 +240,8 @@ fn rule_results(
 }
 
 /// The requirements that occur in results, once each.
-pub fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
-    let keys: BTreeSet<(&str, &str)> =
-        results.iter().map(|r| (r.revision.as_str(), r.requirement.as_str())).collect();
+pub(super) fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
+    let keys: BTreeSet<(&str, &str)> = results.iter().map(|r| (r.revision.as_str(), r.requirement.as_str())).collect();
     keys.into_iter()
         .filter_map(|(revision, id)| {
             let row = Catalogue::get().row(id, revision.parse().ok()?)?;
@@ -268,7 +258,7 @@ pub fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
         .collect()
 }
 
-pub fn cases_transport(transport: Transport) -> mcp_conform_cases::ast::Transport {
+pub(super) fn cases_transport(transport: Transport) -> mcp_conform_cases::ast::Transport {
     match transport {
         Transport::Http => mcp_conform_cases::ast::Transport::Http,
         Transport::Stdio => mcp_conform_cases::ast::Transport::Stdio,

@@ -31,8 +31,7 @@ use super::{
 };
 use crate::{
     conversation::{Bench, Conversation, OpenErrorKind, Target},
-    process,
-    rules,
+    process, rules,
     script::{CaseOutcome, Ground, Pool, Stage, Unmet, Word, each_requirement, meet, play},
     trace::{DEFAULT_BUDGET, Event, Recorder, Transport},
     transport::{Diagnosis, Grace, Served, diagnose, diagnose_serve, diagnose_start},
@@ -166,8 +165,7 @@ impl Runner {
             None => None,
             Some(command) => {
                 self.bench.count_start();
-                let recorder =
-                    Recorder::new(self.bench.secrets.clone(), self.bench.limits, DEFAULT_BUDGET);
+                let recorder = Recorder::new(self.bench.secrets.clone(), self.bench.limits, DEFAULT_BUDGET);
                 let time = self.bench.deadlines.start;
                 match Served::start(command, &target.endpoint.url, time, recorder.clone()).await {
                     Ok(served) => Some(served),
@@ -278,7 +276,8 @@ impl Runner {
 
     /// Plays every case of a session, then the rules' tally.
     async fn play(self: &Arc<Self>, session: Arc<Session>) {
-        let cases: Vec<Arc<Case>> = self.options.cases.iter().filter(|case| self.wanted(case, &session)).cloned().collect();
+        let cases: Vec<Arc<Case>> =
+            self.options.cases.iter().filter(|case| self.wanted(case, &session)).cloned().collect();
         self.found().total += cases.len();
         stream::iter(cases)
             .for_each_concurrent(self.options.jobs, |case| {
@@ -435,7 +434,12 @@ impl Runner {
         let folder = self.options.trace_dir.as_ref()?;
         let name = format!("{:04}-{}-{}.jsonl", talk.number(), talk.era(), talk.transport().as_str());
         let path: PathBuf = folder.join(&name);
-        match crate::trace::write_file(&path, events) {
+        let written = fs_err::File::create(&path).and_then(|file| {
+            let mut out = std::io::BufWriter::new(file);
+            crate::trace::write(events, &mut out)?;
+            std::io::Write::flush(&mut out)
+        });
+        match written {
             Ok(()) => Some(name),
             Err(error) => {
                 self.found().notes.push(format!("a trace could not be written: {error}"));

@@ -111,9 +111,10 @@ impl Surface {
 
     /// Input schemas by tool, for mirrored parameter headers.
     pub fn input_schemas(&self) -> Arc<BTreeMap<String, Value>> {
-        let schemas = self.tools.iter().filter_map(|facts| {
-            Some((facts.name().to_owned(), facts.tool.get("inputSchema")?.clone()))
-        });
+        let schemas = self
+            .tools
+            .iter()
+            .filter_map(|facts| Some((facts.name().to_owned(), facts.tool.get("inputSchema")?.clone())));
         Arc::new(schemas.collect())
     }
 

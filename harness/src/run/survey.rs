@@ -29,13 +29,14 @@ const MOST_ROUNDS: usize = 5;
 const STAGGER: Duration = Duration::from_millis(1500);
 
 /// Uses the server over an open conversation that declared everything.
-pub async fn survey(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
+pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
     talk.mark("", "survey", "");
     let mut surface = Surface { version: talk.negotiated(), session: talk.session().is_some(), ..Surface::default() };
     match discovered {
         Some(result) => {
             surface.capabilities = result.get("capabilities").cloned().unwrap_or_default();
-            let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo").or_else(|| result.get("serverInfo"));
+            let info =
+                result.pointer("/_meta/io.modelcontextprotocol~1serverInfo").or_else(|| result.get("serverInfo"));
             surface.server = info.and_then(server_name);
         }
         None => {
@@ -57,6 +58,7 @@ pub async fn survey(talk: &Conversation, options: &RunOptions, discovered: Optio
     if surface.has_capability("prompts") {
         surface.prompts = list(talk, &mut surface, "prompts/list", "prompts").await;
     }
+    let listening = listen(talk, &surface).await;
     call_tools(talk, &mut surface).await;
     for resource in surface.resources.iter().take(MOST_READS) {
         if let Some(uri) = resource.get("uri") {
@@ -72,12 +74,46 @@ pub async fn survey(talk: &Conversation, options: &RunOptions, discovered: Optio
     if surface.has_capability("completions") {
         complete(talk, &surface).await;
     }
+    if let Some(ticket) = listening {
+        // A connection that ended has nothing to cancel.
+        let _ = talk.cancel(&ticket).await;
+    }
     surface.resumable = resumable(talk);
     surface
 }
 
+/// Opens a subscription for what the server says it announces, as a client keeps one open beside its calls.
+async fn listen(talk: &Conversation, surface: &Surface) -> Option<Ticket> {
+    let mut filter = Map::new();
+    for (capability, member) in [
+        ("tools.listChanged", "toolsListChanged"),
+        ("prompts.listChanged", "promptsListChanged"),
+        ("resources.listChanged", "resourcesListChanged"),
+    ] {
+        if surface.has_capability(capability) {
+            filter.insert(member.to_owned(), true.into());
+            // One kind is enough: what else comes was not asked for.
+            break;
+        }
+    }
+    if talk.era() == Era::Legacy || filter.is_empty() {
+        return None;
+    }
+    let params = json!({ "notifications": filter });
+    let call = Call { method: "subscriptions/listen".to_owned(), params: Some(params.into()), ..Call::default() };
+    let ticket = talk.send_long(call).await.ok()?;
+    let acknowledged = |event: &std::sync::Arc<crate::trace::Event>| {
+        let view = event.message().filter(|view| view.direction == Direction::In)?;
+        let known = matches!(&view.frame.message, Message::Notification { method }
+            if &**method == "notifications/subscriptions/acknowledged");
+        known.then_some(())
+    };
+    talk.message(ticket.event, "the acknowledgement of subscriptions/listen", None, acknowledged).await;
+    Some(ticket)
+}
+
 /// The result of `initialize`, as it stands in the trace.
-pub fn initialize_result(talk: &Conversation) -> Option<Value> {
+pub(super) fn initialize_result(talk: &Conversation) -> Option<Value> {
     talk.events().iter().find_map(|event| {
         let view = event.message().filter(|view| view.direction == Direction::In)?;
         let json = view.frame.json.as_ref()?.to_value();
@@ -85,7 +121,7 @@ pub fn initialize_result(talk: &Conversation) -> Option<Value> {
     })
 }
 
-pub fn server_name(info: &Value) -> Option<String> {
+pub(super) fn server_name(info: &Value) -> Option<String> {
     let name = info.get("name")?.as_str()?;
     let version = info.get("version").and_then(Value::as_str).unwrap_or_default();
     Some(format!("{name} {version}").trim().to_owned())
@@ -277,7 +313,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Whether an answer is a result of the modern era's discovery.
-pub fn discover_result(answer: &Answer) -> Option<Value> {
+pub(super) fn discover_result(answer: &Answer) -> Option<Value> {
     let result = answer.result()?;
     (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some_and(Value::is_array))
         .then_some(result)

@@ -104,12 +104,8 @@ async fn follow(talk: &Conversation, method: &str, member: &str, key: &str) -> R
             Ok((ticket, answer)) => (Some(ticket.event), answer),
             Err(error) => (None, send_failed(error)?),
         };
-        let sources = |pointer: &str| Sources {
-            sent,
-            received: answer.event,
-            pointer: pointer.to_owned(),
-            ..Sources::default()
-        };
+        let sources =
+            |pointer: &str| Sources { sent, received: answer.event, pointer: pointer.to_owned(), ..Sources::default() };
         let Some(result) = answer.result() else {
             let came = answer.describe();
             if pages == 0 {

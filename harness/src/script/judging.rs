@@ -38,7 +38,7 @@ pub(super) fn served(answer: &Answer) -> bool {
 }
 
 impl Scene {
-    pub fn of(talk: &Conversation, ticket: Option<&Ticket>, answer: Answer) -> Self {
+    pub(super) fn of(talk: &Conversation, ticket: Option<&Ticket>, answer: Answer) -> Self {
         let events = talk.events();
         let messages = ticket.map(|ticket| related(ticket, &events)).unwrap_or_default();
         // The response itself stands on the same stream; what is asked for are the others.
@@ -97,10 +97,7 @@ impl Player<'_> {
         }
         let mut first = None;
         for outcome in &judgement.outcomes {
-            let unlike = match sight.check(&outcome.see, &round.values) {
-                Ok(()) => None,
-                Err(unlike) => Some(unlike),
-            };
+            let unlike = sight.check(&outcome.see, &round.values).err();
             let Some(unlike) = unlike else {
                 let reason = outcome.reason.clone();
                 return match outcome.verdict {

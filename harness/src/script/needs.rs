@@ -99,9 +99,8 @@ fn missing_tool(kind: &ToolKind, taken: usize, surface: &Surface) -> Unmet {
     if kind.output_schema {
         what.push_str(" with an outputSchema");
     }
-    let refused = surface.tools.iter().any(|facts| {
-        matches!(facts.call, CallState::Refused(_) | CallState::NoArguments(_))
-    });
+    let refused =
+        surface.tools.iter().any(|facts| matches!(facts.call, CallState::Refused(_) | CallState::NoArguments(_)));
     let flag = if surface.not_allowed().next().is_some() {
         Some("--tools all".to_owned())
     } else if refused {

@@ -81,11 +81,11 @@ pub(super) struct Round {
 }
 
 impl Round {
-    pub fn subject(&self) -> String {
+    pub(super) fn subject(&self) -> String {
         self.subjects.join(" / ")
     }
 
-    pub fn handle(&self, name: &Spanned<String>) -> Result<Handle, Stop> {
+    pub(super) fn handle(&self, name: &Spanned<String>) -> Result<Handle, Stop> {
         self.handles
             .get(&name.node)
             .cloned()
@@ -93,7 +93,7 @@ impl Round {
     }
 
     /// Keeps a handle and makes its document a variable.
-    pub fn keep(&mut self, name: &str, handle: Handle) {
+    pub(super) fn keep(&mut self, name: &str, handle: Handle) {
         let events = handle.talk.events();
         self.values.set(name, document(&handle.ticket, handle.answer.as_ref(), &events));
         self.handles.insert(name.to_owned(), handle);
@@ -128,24 +128,24 @@ pub(super) struct Player<'a> {
 }
 
 impl Player<'_> {
-    pub fn say(&self, verdict: CaseVerdict) {
+    pub(super) fn say(&self, verdict: CaseVerdict) {
         self.gathered().outcome.verdicts.push(verdict);
     }
 
-    pub fn keep_snapshot(&self, name: &str, value: Value) {
+    pub(super) fn keep_snapshot(&self, name: &str, value: Value) {
         self.gathered().outcome.snapshots.push((name.to_owned(), value));
     }
 
-    pub fn known_control(&self, key: &str) -> Option<Control> {
+    pub(super) fn known_control(&self, key: &str) -> Option<Control> {
         self.controls.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    pub fn keep_control(&self, key: String, control: Control) {
+    pub(super) fn keep_control(&self, key: String, control: Control) {
         self.controls.lock().unwrap_or_else(PoisonError::into_inner).insert(key, control);
     }
 
     /// The conversation of a step; `main` is opened when it is first used, and again when it has died.
-    pub async fn talk(&self, round: &mut Round, on: &ConversationRef) -> Result<Conversation, Stop> {
+    pub(super) async fn talk(&self, round: &mut Round, on: &ConversationRef) -> Result<Conversation, Stop> {
         let name = on.as_ref().map_or("main", |name| name.node.as_str());
         match round.talks.get(name) {
             Some(lease) if lease.talk.link().is_open() || name != "main" => return Ok(lease.talk.clone()),
@@ -160,7 +160,7 @@ impl Player<'_> {
     }
 
     /// Opens a second conversation.
-    pub async fn open(&self, round: &mut Round, name: &str, setup: &Setup) -> Result<(), Stop> {
+    pub(super) async fn open(&self, round: &mut Round, name: &str, setup: &Setup) -> Result<(), Stop> {
         let lease = self.stage.lease(setup, self.fresh, &round.values).await?;
         self.use_lease(round, name, lease).map(drop)
     }
@@ -174,7 +174,7 @@ impl Player<'_> {
         Ok(talk)
     }
 
-    pub fn oblige(&self, round: &Round, talk: Conversation, ticket: Option<Ticket>, step: &ExpectNothing) {
+    pub(super) fn oblige(&self, round: &Round, talk: Conversation, ticket: Option<Ticket>, step: &ExpectNothing) {
         let from = talk.recorder().len() as u64;
         self.gathered().obligations.push(Obligation {
             talk,
@@ -187,7 +187,7 @@ impl Player<'_> {
     }
 
     /// Plays steps in order; after a stop the rest is given as not verified.
-    pub fn steps<'b>(
+    pub(super) fn steps<'b>(
         &'b self,
         round: &'b mut Round,
         steps: &'b [Spanned<Step>],
@@ -217,20 +217,22 @@ impl Player<'_> {
     }
 
     /// Marks the trace of the conversation that a step uses.
-    pub fn mark(&self, round: &Round, talk: &Conversation, path: &str) {
+    pub(super) fn mark(&self, round: &Round, talk: &Conversation, path: &str) {
         talk.mark(&self.case.id.node, path, &round.subject());
     }
 
-    pub async fn parallel(&self, round: &mut Round, branches: &[Vec<Spanned<Step>>], path: &str) -> Result<(), Stop> {
+    pub(super) async fn parallel(
+        &self,
+        round: &mut Round,
+        branches: &[Vec<Spanned<Step>>],
+        path: &str,
+    ) -> Result<(), Stop> {
         // Conversations are opened once, before the branches part.
         self.talk(round, &None).await?;
         let paths: Vec<String> = (1..=branches.len()).map(|number| format!("{path}.{number}")).collect();
         let mut rounds: Vec<Round> = branches.iter().map(|_| round.clone()).collect();
-        let playing = rounds
-            .iter_mut()
-            .zip(branches)
-            .zip(&paths)
-            .map(|((round, steps), path)| self.steps(round, steps, path));
+        let playing =
+            rounds.iter_mut().zip(branches).zip(&paths).map(|((round, steps), path)| self.steps(round, steps, path));
         futures_util::future::join_all(playing).await;
         for branch in rounds {
             round.handles.extend(branch.handles);
@@ -243,7 +245,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    pub async fn for_each(&self, round: &mut Round, step: &ForEach, path: &str) -> Result<(), Stop> {
+    pub(super) async fn for_each(&self, round: &mut Round, step: &ForEach, path: &str) -> Result<(), Stop> {
         let rounds = self.rounds(round, &step.over.node)?;
         if rounds.is_empty() {
             let reason = nothing_to_loop_over(&step.over.node);
@@ -296,7 +298,7 @@ impl Player<'_> {
                 let schema = round.values.value(schema)?;
                 mcp_conform_schemas::generate::near_miss(&schema)
                     .into_iter()
-                    .filter(|miss| judged_miss(miss))
+                    .filter(judged_miss)
                     .map(|miss| {
                         let value = json!({"value": miss.value, "what": miss.what, "pointer": miss.pointer});
                         (miss.what, value)

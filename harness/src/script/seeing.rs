@@ -10,7 +10,7 @@ use crate::conversation::{Answer, AnswerKind, IdRelation};
 
 /// An answer with what belongs to it, as `see` looks at it.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub(super) struct Sight {
     pub answer: Answer,
     /// The response message, or null.
     pub message: Value,
@@ -22,7 +22,7 @@ pub struct Sight {
 
 /// Why it does not look so.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unlike {
+pub(super) struct Unlike {
     /// In the response message; empty for the answer as a whole.
     pub pointer: String,
     pub message: String,
@@ -34,7 +34,7 @@ pub struct Unlike {
 
 /// A pattern that does not match, before it is known where the value stood.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mismatched {
+pub(super) struct Mismatched {
     pub pointer: String,
     pub message: String,
     pub unbound: bool,
@@ -47,7 +47,7 @@ impl Unlike {
 }
 
 impl Sight {
-    pub fn check(&self, see: &See, values: &Values) -> Result<(), Unlike> {
+    pub(super) fn check(&self, see: &See, values: &Values) -> Result<(), Unlike> {
         if let Some(over) = see.over
             && (over == Transport::Http) != self.headers.is_some()
         {
@@ -93,10 +93,7 @@ impl Sight {
                     .map(|r| if r.from == r.to { r.from.to_string() } else { format!("{}-{}", r.from, r.to) })
                     .collect();
                 let got = status.map_or_else(|| "none".to_owned(), |s| s.to_string());
-                return Err(Unlike::whole(format!(
-                    "HTTP status {} was expected and {got} came",
-                    wanted.join(" or ")
-                )));
+                return Err(Unlike::whole(format!("HTTP status {} was expected and {got} came", wanted.join(" or "))));
             }
         }
         if let Some(headers) = &self.headers {
@@ -203,7 +200,7 @@ impl Mismatched {
 }
 
 /// A matcher over one value, with the case's variables: the first mismatch.
-pub fn check(matcher: &Matcher, value: Option<&Value>, values: &Values) -> Result<(), Mismatched> {
+pub(super) fn check(matcher: &Matcher, value: Option<&Value>, values: &Values) -> Result<(), Mismatched> {
     matcher.check(value, &|variable| values.look_up(variable)).map_err(|mismatch| Mismatched {
         pointer: mismatch.pointer,
         message: mismatch.message,

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use mcp_conform_cases::ast::{
     Await, AwaitTarget, Capture, Change, ConversationRef, Expect, ExpectExit, ExpectSubject, Http, HttpRaw, Judgement,
-    Notify, Probe, ProcessSignal, Raw, Request, RequestStep, Require, Requirement, Retry, Send, Spanned, Step, Template,
+    Notify, Probe, ProcessSignal, Raw, Request, RequestStep, Require, Requirement, Retry, Send, Spanned, Step,
+    Template,
 };
 use serde_json::{Value, json};
 
@@ -226,8 +227,7 @@ impl Player<'_> {
         let talk = self.talk(round, &step.on).await?;
         self.mark(round, &talk, &format!("{path}.http_raw"));
         let bytes = talk.link().place(&step.bytes);
-        let ticket =
-            talk.http_raw(bytes, &step.split).await.map_err(|error| Stop::Script(error.to_string()))?;
+        let ticket = talk.http_raw(bytes, &step.split).await.map_err(|error| Stop::Script(error.to_string()))?;
         let mut handle = Handle { talk, ticket, answer: None, call: None, asked: None };
         self.settle(&mut handle, step.within).await;
         self.conclude(round, handle, step.handle.as_ref(), &step.judgements, &[])
@@ -246,8 +246,7 @@ impl Player<'_> {
                 let mut handle = self.dispatch(&talk, base.clone()).await?;
                 self.settle(&mut handle, step.within).await;
                 let event = handle.ticket.event;
-                let control =
-                    Control { answer: handle.answer.unwrap_or_else(|| Answer::silence(None)), event };
+                let control = Control { answer: handle.answer.unwrap_or_else(|| Answer::silence(None)), event };
                 self.keep_control(key, control.clone());
                 control
             }
@@ -278,7 +277,9 @@ impl Player<'_> {
         let result = first.answer.as_ref().and_then(Answer::result).unwrap_or_default();
         if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
             let came = first.answer.as_ref().map_or_else(|| "nothing".to_owned(), Answer::describe);
-            return Err(Stop::Missing(format!("there is nothing to retry: {came} came instead of a request for input")));
+            return Err(Stop::Missing(format!(
+                "there is nothing to retry: {came} came instead of a request for input"
+            )));
         }
         let Some(mut call) = first.call.clone() else {
             return Err(Stop::Script(format!("{} is no request of ours", step.of.node)));
@@ -422,7 +423,8 @@ impl Player<'_> {
     /// The conversation as it stands, dead or alive.
     fn talk_as_it_is(&self, round: &Round, on: &ConversationRef) -> Result<Conversation, Stop> {
         let name = on.as_ref().map_or("main", |name| name.node.as_str());
-        let lease = round.talks.get(name).ok_or_else(|| Stop::Script(format!("the conversation {name} is not open")))?;
+        let lease =
+            round.talks.get(name).ok_or_else(|| Stop::Script(format!("the conversation {name} is not open")))?;
         Ok(lease.talk.clone())
     }
 
@@ -485,9 +487,10 @@ impl Player<'_> {
     }
 
     pub(super) fn call(&self, round: &Round, request: &Request, wrong: &[String]) -> Result<Call, Stop> {
-        let method = request.method.of(self.stage.revision).ok_or_else(|| {
-            Stop::Script(format!("no method is given for revision {}", self.stage.revision))
-        })?;
+        let method = request
+            .method
+            .of(self.stage.revision)
+            .ok_or_else(|| Stop::Script(format!("no method is given for revision {}", self.stage.revision)))?;
         let text = |template: &Option<Spanned<Template>>| -> Result<Option<String>, Stop> {
             Ok(template.as_ref().map(|t| round.values.fill(&t.node)).transpose()?.map(|draft| draft.text()))
         };
@@ -535,10 +538,10 @@ fn plain(call: &Call) -> Option<String> {
     })
 }
 
-fn headers(
-    round: &Round,
-    headers: &[(String, Option<Spanned<Template>>)],
-) -> Result<Vec<(String, Option<Vec<u8>>)>, Stop> {
+/// Headers that are added or replaced, or left out.
+type HeaderChanges = Vec<(String, Option<Vec<u8>>)>;
+
+fn headers(round: &Round, headers: &[(String, Option<Spanned<Template>>)]) -> Result<HeaderChanges, Stop> {
     headers
         .iter()
         .map(|(name, value)| {

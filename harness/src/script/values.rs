@@ -39,13 +39,11 @@ impl Values {
         Ok(match template {
             Template::Literal(value) => Draft::Value(value.clone()),
             Template::Raw(text) => Draft::Raw(text.clone()),
-            Template::Variable(variable) => Draft::Value(self.look_up(variable).ok_or_else(|| Unset {
-                name: variable.name.clone(),
-                pointer: variable.pointer.clone(),
-            })?),
-            Template::Array(items) => {
-                Draft::Array(items.iter().map(|item| self.fill(item)).collect::<Result<_, _>>()?)
-            }
+            Template::Variable(variable) => Draft::Value(
+                self.look_up(variable)
+                    .ok_or_else(|| Unset { name: variable.name.clone(), pointer: variable.pointer.clone() })?,
+            ),
+            Template::Array(items) => Draft::Array(items.iter().map(|item| self.fill(item)).collect::<Result<_, _>>()?),
             Template::Object(members) => Draft::Object(
                 members
                     .iter()

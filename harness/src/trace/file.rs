@@ -607,11 +607,7 @@ mod tests {
                 capabilities,
                 session,
             })),
-            (text.clone(), text.clone()).prop_map(|(case, step)| Body::Step(StepMark {
-                subject: case.clone(),
-                case,
-                step
-            })),
+            (text, text).prop_map(|(case, step)| Body::Step(StepMark { subject: case.clone(), case, step })),
             (bytes(), end, any::<bool>(), prop::collection::vec(any::<String>(), 0..2)).prop_map(
                 move |(raw, end, incoming, wrong)| Body::Line(Line {
                     direction: if incoming { Direction::In } else { Direction::Out },
@@ -629,7 +625,7 @@ mod tests {
             any::<(Option<i32>, Option<i32>)>().prop_map(|(code, signal)| Body::Exited(Exit { code, signal })),
             Just(Body::Signalled { name: "TERM" }),
             prop::collection::vec(any::<u32>(), 0..3).prop_map(|pids| Body::Orphans { pids }),
-            (any::<u32>(), text.clone(), headers(), bytes(), any::<bool>()).prop_map(
+            (any::<u32>(), text, headers(), bytes(), any::<bool>()).prop_map(
                 move |(exchange, target, headers, body, raw)| Body::HttpRequest(HttpRequest {
                     exchange,
                     method: target.clone(),
@@ -662,8 +658,8 @@ mod tests {
                 })
             ),
             (any::<u32>(), bytes()).prop_map(|(exchange, text)| Body::SseComment { exchange, text }),
-            (any::<u32>(), text.clone()).prop_map(|(exchange, message)| Body::SseDefect { exchange, message }),
-            (any::<u32>(), text.clone(), 0..4).prop_map(|(exchange, why, which)| Body::ExchangeEnded {
+            (any::<u32>(), text).prop_map(|(exchange, message)| Body::SseDefect { exchange, message }),
+            (any::<u32>(), text, 0..4).prop_map(|(exchange, why, which)| Body::ExchangeEnded {
                 exchange,
                 end: match which {
                     0 => ExchangeEnd::ClosedByUs,
@@ -672,7 +668,7 @@ mod tests {
                     _ => ExchangeEnd::Limit(why),
                 },
             }),
-            (text.clone(), any::<Option<String>>(), any::<u32>()).prop_map(|(what, request, after)| {
+            (text, any::<Option<String>>(), any::<u32>()).prop_map(|(what, request, after)| {
                 Body::DeadlinePassed(DeadlinePassed { what, request, after: Duration::from_nanos(after.into()) })
             }),
             text.prop_map(|what| Body::Limit { what }),
