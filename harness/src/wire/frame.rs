@@ -6,12 +6,14 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use super::fault::{JsonErrorKind, Remark, RemarkKind};
 use super::id::Id;
 use super::json::{Json, JsonKind, Member, Span, member};
 use super::limits::{LimitKind, Limits};
 use super::lines::Line;
 use super::number::Number;
-use super::reader::{JsonErrorKind, RemarkKind, examine};
+use super::reader::examine;
+use super::scan::find;
 
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -90,8 +92,7 @@ pub enum NotAMessage {
 impl Frame {
     /// Reads one message: a line without its line feed, an HTTP body, or the data of an event.
     pub fn read(raw: Bytes, limits: &Limits) -> Self {
-        let beyond = raw.len().saturating_sub(limits.bytes);
-        Self::read_cut(raw, beyond, limits)
+        Self::read_cut(raw, 0, limits)
     }
 
     /// Reads a line of stdout, which the splitter may have cut.
@@ -102,14 +103,18 @@ impl Frame {
         }
     }
 
-    /// Reads the beginning of a message whose last `dropped` bytes, if any, are beyond a limit of ours.
+    /// Reads the beginning of a message whose last bytes, `dropped` of them, are lost to a limit of ours.
     pub fn read_cut(raw: Bytes, dropped: usize, limits: &Limits) -> Self {
         let mut defects = Defects { list: Vec::new(), each: limits.defects, more: false };
         let start = if raw.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let examined = examine(&raw, start, limits, dropped > 0);
         let (json, message, salvaged, error) = match examined.outcome {
             Ok(json) => {
-                let message = classify(&json);
+                let message = match examined.limit {
+                    // Of an array too much may be missing to tell what its messages are.
+                    Some(_) if json.as_object().is_none() => Message::NotAMessage(NotAMessage::BeyondOurLimit),
+                    _ => classify(&json),
+                };
                 (Some(json), message, None, None)
             }
             Err((error, members)) => {
@@ -127,32 +132,10 @@ impl Frame {
             let span = Span { start: 0, end: start };
             defects.add(DefectKind::ByteOrderMark, span, String::new(), "byte order mark before the message".into());
         }
-        let mut offset = 0;
-        for chunk in raw.utf8_chunks() {
-            let start = offset + chunk.valid().len();
-            offset = start + chunk.invalid().len();
-            let missing = dropped > 0 && offset == raw.len();
-            if start < offset && !missing {
-                let span = Span { start, end: offset };
-                let message = format!("bytes that are no UTF-8: {}", hex(chunk.invalid()));
-                defects.add(DefectKind::InvalidUtf8, span, pointer_of(span), message);
-                if defects.more {
-                    break;
-                }
-            }
+        if !examined.utf8 {
+            invalid_utf8(&raw, dropped > 0, &mut defects, pointer_of);
         }
-        for remark in &examined.remarks {
-            let text = raw.get(remark.span.start..remark.span.end).unwrap_or_default();
-            let (kind, what) = match remark.kind {
-                RemarkKind::InvalidUtf8 => continue,
-                RemarkKind::DuplicateKey => (DefectKind::DuplicateKey, "name that stood before in the same object"),
-                RemarkKind::LoneSurrogate => (DefectKind::LoneSurrogate, "surrogate without its partner"),
-                RemarkKind::NumberBeyondDouble => {
-                    (DefectKind::NumberBeyondDouble, "number that changes its value as a double")
-                }
-            };
-            defects.add(kind, remark.span, pointer_of(remark.span), format!("{what}: {}", excerpt(text)));
-        }
+        remarked(&raw, &examined.remarks, &mut defects, pointer_of);
         returns(&raw, start, dropped > 0, &mut defects, pointer_of);
         if let Some(error) = error {
             match error.kind {
@@ -171,7 +154,9 @@ impl Frame {
             Some((_, start)) => (None, pointer_of(Span { start, end: start })),
             None => (json, String::new()),
         };
-        Self { raw: raw.clone(), json, message, salvaged, defects: defects.close(beyond, pointer, raw.len(), dropped) }
+        let unread = dropped + raw.len().saturating_sub(limits.bytes);
+        let defects = defects.close(beyond, pointer, raw.len(), unread);
+        Self { raw, json, message, salvaged, defects }
     }
 
     /// A member of the message, if it is an object.
@@ -270,6 +255,38 @@ fn classify_object(members: &[Member]) -> Message {
     }
 }
 
+fn remarked(raw: &[u8], remarks: &[Remark], defects: &mut Defects, pointer_of: impl Fn(Span) -> String) {
+    for remark in remarks {
+        let (kind, what) = match remark.kind {
+            // Told of all bytes, not only of strings.
+            RemarkKind::InvalidUtf8 => continue,
+            RemarkKind::DuplicateKey => (DefectKind::DuplicateKey, "name that stood before in the same object"),
+            RemarkKind::LoneSurrogate => (DefectKind::LoneSurrogate, "surrogate without its partner"),
+            RemarkKind::NumberBeyondDouble => (DefectKind::NumberBeyondDouble, "number that a double cannot hold"),
+        };
+        let text = raw.get(remark.span.start..remark.span.end).unwrap_or_default();
+        defects.add(kind, remark.span, pointer_of(remark.span), format!("{what}: {}", excerpt(text)));
+    }
+}
+
+fn invalid_utf8(raw: &[u8], cut: bool, defects: &mut Defects, pointer_of: impl Fn(Span) -> String) {
+    let mut offset = 0;
+    for chunk in raw.utf8_chunks() {
+        let start = offset + chunk.valid().len();
+        offset = start + chunk.invalid().len();
+        // A character in pieces at a cut is our doing.
+        let ours = cut && offset == raw.len();
+        if start < offset && !ours {
+            let span = Span { start, end: offset };
+            let message = format!("bytes that are no UTF-8: {}", hex(chunk.invalid()));
+            defects.add(DefectKind::InvalidUtf8, span, pointer_of(span), message);
+            if defects.more {
+                return;
+            }
+        }
+    }
+}
+
 /// Line feeds and carriage returns between the first and the last byte that is no white space, and one at the end.
 fn returns(raw: &[u8], start: usize, cut: bool, defects: &mut Defects, pointer_of: impl Fn(Span) -> String) {
     let solid = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
@@ -281,10 +298,7 @@ fn returns(raw: &[u8], start: usize, cut: bool, defects: &mut Defects, pointer_o
         (b'\n', DefectKind::EmbeddedNewline, "line feed inside the message"),
         (b'\r', DefectKind::EmbeddedCarriageReturn, "carriage return inside the message"),
     ] {
-        // `contains` is the fast search, and finds nothing in nearly every message.
-        if inner.contains(&byte)
-            && let Some(at) = inner.iter().position(|other| *other == byte)
-        {
+        if let Some(at) = find(inner, [byte]) {
             let span = Span { start: first + at, end: first + at + 1 };
             defects.add(kind, span, pointer_of(span), message.into());
         }
@@ -312,11 +326,11 @@ impl Defects {
     }
 
     /// The defects in order; limits of ours come last and are always told.
-    fn close(mut self, beyond: Option<(LimitKind, usize)>, pointer: String, end: usize, dropped: usize) -> Vec<Defect> {
+    fn close(mut self, beyond: Option<(LimitKind, usize)>, pointer: String, end: usize, unread: usize) -> Vec<Defect> {
         self.list.sort_by_key(|defect| defect.span.start);
         if let Some((limit, start)) = beyond {
             let message = match limit {
-                LimitKind::Bytes => format!("not read by us: the last {dropped} bytes, for size"),
+                LimitKind::Bytes => format!("not read by us: the last {unread} bytes, for size"),
                 limit => format!("not kept by us: what is beyond our limit on the {limit}"),
             };
             let kind = DefectKind::OurLimit(limit);
@@ -444,6 +458,11 @@ mod tests {
         let many = read(Limits { nodes: 2, ..Limits::default() });
         assert_eq!(many.message, Message::Result { id: id("4") });
         assert_eq!(kinds(&many), [(DefectKind::OurLimit(LimitKind::Nodes), 17)]);
+        let batch = Bytes::from_static(br#"[{"id":1,"result":{}}]"#);
+        for limits in [Limits { depth: 1, ..limits }, Limits { nodes: 0, ..limits }, Limits { depth: 0, ..limits }] {
+            let beyond = Message::NotAMessage(NotAMessage::BeyondOurLimit);
+            assert_eq!(Frame::read(batch.clone(), &limits).message, beyond);
+        }
         for bytes in 0..text.len() {
             let limits = Limits { bytes, ..Limits::default() };
             for cut in [read(limits), Frame::read_cut(Bytes::from_static(&text[..bytes]), text.len() - bytes, &limits)]
@@ -453,6 +472,8 @@ mod tests {
             }
         }
         assert_eq!(read(Limits { bytes: text.len() - 1, ..Limits::default() }).likely().id(), Some(&Id::Absent));
+        let halved = Frame::read_cut(Bytes::from_static(b"{\"id\":1,\"result\":\"\xc3"), 9, &Limits::default());
+        assert_eq!(kinds(&halved), [(DefectKind::OurLimit(LimitKind::Bytes), 19)]);
         let garbage = Frame::read_cut(Bytes::from_static(b"log line of many"), 5, &Limits::default());
         assert_eq!(garbage.message, Message::NotAMessage(NotAMessage::NotJson));
     }

@@ -11,7 +11,8 @@ use super::{
 /// Bytes of stdout: lines do not depend on the pieces, reading a line keeps what stood there, and JSON is what
 /// `serde_json` says it is.
 pub fn jsonrpc_line(data: &[u8]) {
-    let limits = Limits::default();
+    // Telling of a hundred defects would take most of the time.
+    let limits = Limits { defects: 10, ..Limits::default() };
     let lines = split(limits.bytes, [data]);
     let mut rebuilt = Vec::new();
     for line in &lines {
@@ -23,31 +24,33 @@ pub fn jsonrpc_line(data: &[u8]) {
         json(&line.raw);
     }
     assert_eq!(rebuilt, data, "no byte of a stream is lost");
-    json(data);
-    frame(&Frame::read(Bytes::copy_from_slice(data), &limits), &limits);
+    if lines.len() > 1 {
+        // As the body of an HTTP answer, where line feeds are white space.
+        json(data);
+        frame(&Frame::read(Bytes::copy_from_slice(data), &limits), &limits);
+    }
 
-    for limits in [SMALL, Limits { bytes: data.len() / 2, ..Limits::default() }] {
-        let cut = split(limits.bytes, [data]);
-        for pieces in [pieces(data), data.chunks(1).collect(), data.chunks(7).collect()] {
-            assert_eq!(split(limits.bytes, pieces.iter().copied()), cut, "lines depend on the pieces");
-        }
-        assert_eq!(cut.len(), lines.len());
-        for (line, whole) in cut.iter().zip(&lines) {
-            assert!(line.raw.len() <= limits.bytes);
-            assert_eq!(line.raw.len() + line.cut.unwrap_or(0), whole.raw.len());
-            assert_eq!(line.end, whole.end);
-            frame(&Frame::of_line(line, &limits), &limits);
-            frame(&Frame::read(whole.raw.clone(), &limits), &limits);
-        }
+    let limits = small(data);
+    let cut = split(limits.bytes, [data]);
+    for pieces in [pieces(data), data.chunks(1).collect()] {
+        assert_eq!(split(limits.bytes, pieces), cut, "lines depend on the pieces");
+    }
+    assert_eq!(cut.len(), lines.len());
+    for (line, whole) in cut.iter().zip(&lines) {
+        assert!(line.raw.len() <= limits.bytes);
+        assert_eq!(line.raw.len() + line.cut.unwrap_or(0), whole.raw.len());
+        assert_eq!(line.end, whole.end);
+        frame(&Frame::of_line(line, &limits), &limits);
+        frame(&Frame::read(whole.raw.clone(), &limits), &limits);
     }
 }
 
 /// Bytes of an event stream: items do not depend on the pieces, places are right, and memory is bounded.
 pub fn sse_decode(data: &[u8]) {
-    for limits in [Limits::default(), SMALL, Limits { bytes: data.len() / 2, ..Limits::default() }] {
+    for limits in [Limits::default(), small(data)] {
         let items = decode(limits, [data]);
-        for pieces in [pieces(data), data.chunks(1).collect(), data.chunks(7).collect()] {
-            assert_eq!(decode(limits, pieces.iter().copied()), items, "items depend on the pieces");
+        for pieces in [pieces(data), data.chunks(1).collect()] {
+            assert_eq!(decode(limits, pieces), items, "items depend on the pieces");
         }
         for item in &items {
             match item {
@@ -73,8 +76,14 @@ pub fn sse_decode(data: &[u8]) {
     }
 }
 
-/// Limits that nearly every input passes.
-const SMALL: Limits = Limits { bytes: 24, depth: 2, nodes: 4, defects: 2 };
+/// Limits that most inputs pass.
+fn small(data: &[u8]) -> Limits {
+    if data.len().is_multiple_of(2) {
+        Limits { bytes: 24, depth: 2, nodes: 4, defects: 2 }
+    } else {
+        Limits { bytes: data.len() / 2, depth: 3, nodes: 6, ..Limits::default() }
+    }
+}
 
 fn split<'a>(limit: usize, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Line> {
     let mut splitter = LineSplitter::new(limit);
@@ -182,7 +191,7 @@ fn json(data: &[u8]) {
             // It refuses numbers beyond doubles, surrogates without partner and invalid UTF-8; we remark on them. It
             // also computes the greatest doubles less exactly, and reads a member of a private name as raw text.
             let known = reading.remarks.iter().any(|remark| remark.kind != RemarkKind::DuplicateKey)
-                || numbers(&reading.json).any(|number| number.as_f64().abs() > 1e307)
+                || numbers(&reading.json).any(|(number, _)| number.as_f64().abs() > 1e307)
                 || private(&reading.json);
             assert!(known, "we read it, but serde_json says: {error}");
             reading
@@ -202,14 +211,15 @@ fn json(data: &[u8]) {
     let again = Json::read(printed.as_bytes(), &limits).expect("what we print is JSON").json;
     assert!(again.same(&reading.json) && reading.json.same(&again));
     assert_eq!(again.to_string(), printed);
-    for number in numbers(&reading.json) {
-        check_number(number, data);
+    for (number, span) in numbers(&reading.json) {
+        let text = number.as_str();
+        assert_eq!(data.get(span.start..span.end), Some(text.as_bytes()), "the spelling is kept");
+        check_number(number);
     }
 }
 
-fn check_number(number: &Number, data: &[u8]) {
+fn check_number(number: &Number) {
     let text = number.as_str();
-    assert!(data.windows(text.len()).any(|window| window == text.as_bytes()), "the spelling is kept");
     let canonical = Number::parse(&number.canonical());
     if let Some(canonical) = canonical.filter(|_| text.len() < 25) {
         assert!(canonical.same_value(number) && canonical.canonical() == number.canonical(), "{text}");
@@ -258,12 +268,12 @@ fn within(span: Span, len: usize) {
     assert!(span.start <= span.end && span.end <= len, "{span:?} of {len}");
 }
 
-fn numbers(root: &Json) -> impl Iterator<Item = &Number> {
+fn numbers(root: &Json) -> impl Iterator<Item = (&Number, Span)> {
     let mut left = vec![root];
     std::iter::from_fn(move || {
         while let Some(json) = left.pop() {
             match &json.kind {
-                JsonKind::Number(number) => return Some(number),
+                JsonKind::Number(number) => return Some((number, json.span)),
                 JsonKind::Array(items) => left.extend(items),
                 JsonKind::Object(members) => left.extend(members.iter().map(|member| &member.value)),
                 _ => {}

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 
+use super::fault::{JsonError, Reading};
 use super::limits::Limits;
 use super::number::Number;
-use super::reader::{self, JsonError, Reading};
+use super::reader;
 
 /// A range of bytes, as offsets from the start of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use super::scan::find;
+
 /// Splits a stream of bytes at line feeds, in memory bounded by the limit. The lines do not depend on how the stream
 /// came in pieces.
 #[derive(Debug)]
@@ -39,14 +41,14 @@ impl LineSplitter {
     /// returns, so that nothing is lost if the iterator is dropped.
     pub fn push(&mut self, piece: &[u8]) -> impl Iterator<Item = Line> + use<> {
         let mut lines = Vec::new();
-        let mut pieces = piece.split(|byte| *byte == b'\n').peekable();
-        while let Some(part) = pieces.next() {
+        let mut rest = piece;
+        while let Some((part, after)) = find(rest, [b'\n']).and_then(|at| rest.split_at_checked(at)) {
             self.hold(part);
-            if pieces.peek().is_some() {
-                let end = if self.last == Some(b'\r') { LineEnd::CrLf } else { LineEnd::Lf };
-                lines.push(self.line(end));
-            }
+            let end = if self.last == Some(b'\r') { LineEnd::CrLf } else { LineEnd::Lf };
+            lines.push(self.line(end));
+            rest = after.get(1..).unwrap_or_default();
         }
+        self.hold(rest);
         lines.into_iter()
     }
 

@@ -5,6 +5,7 @@
 //! oddities are kept as defects with byte offsets, and what only our own [`Limits`] prevent is told apart from what
 //! the server did wrong. Whether a defect breaks a requirement is left to the rules.
 
+mod fault;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -14,13 +15,14 @@ mod limits;
 mod lines;
 mod number;
 mod reader;
+mod scan;
 mod sse;
 
+pub use fault::{JsonError, JsonErrorKind, Reading, Remark, RemarkKind};
 pub use frame::{Defect, DefectKind, Frame, Message, NotAMessage};
 pub use id::Id;
 pub use json::{Json, JsonKind, Member, Span};
 pub use limits::{LimitKind, Limits, MAX_DEPTH};
 pub use lines::{Line, LineEnd, LineSplitter};
 pub use number::Number;
-pub use reader::{JsonError, JsonErrorKind, Reading, Remark, RemarkKind};
 pub use sse::{RetryField, SseDecoder, SseDefect, SseDefectKind, SseEvent, SseItem};

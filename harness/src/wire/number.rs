@@ -4,22 +4,44 @@
 use std::fmt;
 
 /// A number in its exact spelling. `==` is left out on purpose: use [`Number::same_value`] or compare the spellings.
-#[derive(Clone, Debug)]
-pub struct Number(Box<str>);
+#[derive(Clone)]
+pub struct Number(Spelling);
+
+/// Nearly all numbers are short, and a message may hold a million: only long ones are worth an allocation.
+#[derive(Clone)]
+enum Spelling {
+    Short { bytes: [u8; SHORT], len: u8 },
+    Long(Box<str>),
+}
+
+const SHORT: usize = 14;
 
 impl Number {
     /// Reads a text that is a JSON number and nothing else.
     pub fn parse(text: &str) -> Option<Self> {
-        is_number(text.as_bytes()).then(|| Self(text.into()))
+        is_number(text.as_bytes()).then(|| Self::from_checked(text))
     }
 
     /// For the reader, which has checked the grammar already.
     pub(super) fn from_checked(text: &str) -> Self {
-        Self(text.into())
+        let mut bytes = [0; SHORT];
+        match bytes.get_mut(..text.len()) {
+            Some(room) => {
+                room.copy_from_slice(text.as_bytes());
+                Self(Spelling::Short { bytes, len: text.len() as u8 })
+            }
+            None => Self(Spelling::Long(text.into())),
+        }
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Spelling::Short { bytes, len } => {
+                let text = bytes.get(..usize::from(*len)).and_then(|bytes| std::str::from_utf8(bytes).ok());
+                text.unwrap_or_default()
+            }
+            Spelling::Long(text) => text,
+        }
     }
 
     /// Whether the value is whole, however it is spelled: `7.0`, `1e2` and `-0` are.
@@ -27,14 +49,14 @@ impl Number {
         if self.is_plain() {
             return true;
         }
-        let decimal = Decimal::of(&self.0);
+        let decimal = Decimal::of(self.as_str());
         decimal.digits.is_empty() || !decimal.exponent.is_negative()
     }
 
     /// The exact value, or nothing if it is not whole or does not fit.
     pub fn as_i64(&self) -> Option<i64> {
         if self.is_plain() {
-            return self.0.parse().ok();
+            return self.as_str().parse().ok();
         }
         self.as_i128().and_then(|value| value.try_into().ok())
     }
@@ -46,22 +68,22 @@ impl Number {
 
     /// The nearest double; infinite where no double reaches.
     pub fn as_f64(&self) -> f64 {
-        self.0.parse().unwrap_or(f64::NAN)
+        self.as_str().parse().unwrap_or(f64::NAN)
     }
 
     /// Whether both are the same decimal value. Exponents of more than 30 digits are compared as written, so that two
     /// spellings of one such number may count as different.
     pub fn same_value(&self, other: &Number) -> bool {
-        self.0 == other.0 || Decimal::of(&self.0) == Decimal::of(&other.0)
+        self.as_str() == other.as_str() || Decimal::of(self.as_str()) == Decimal::of(other.as_str())
     }
 
     /// Whether a reader that keeps numbers as doubles gets another value: too big, too small, or a whole number that
     /// comes out changed. Fractions are always rounded and are not meant.
     pub fn beyond_double(&self) -> bool {
-        if self.0.len() <= 15 && !self.0.bytes().any(|byte| matches!(byte, b'e' | b'E')) {
+        if self.as_str().len() <= 15 && !self.as_str().bytes().any(|byte| matches!(byte, b'e' | b'E')) {
             return false;
         }
-        let decimal = Decimal::of(&self.0);
+        let decimal = Decimal::of(self.as_str());
         if decimal.digits.is_empty() {
             return false;
         }
@@ -76,13 +98,13 @@ impl Number {
     /// One text for all spellings of a value, for maps: two numbers have the same exactly if
     /// [`Number::same_value`] holds.
     pub fn canonical(&self) -> String {
-        if self.is_plain() && self.0.len() < 18 && &*self.0 != "-0" {
-            let digits = self.0.trim_end_matches('0');
-            if digits.len() == self.0.len() {
+        if self.is_plain() && self.as_str().len() < 18 && self.as_str() != "-0" {
+            let digits = self.as_str().trim_end_matches('0');
+            if digits.len() == self.as_str().len() {
                 return format!("{digits}e0");
             }
         }
-        let decimal = Decimal::of(&self.0);
+        let decimal = Decimal::of(self.as_str());
         let sign = if decimal.negative { "-" } else { "" };
         let digits = if decimal.digits.is_empty() { "0" } else { &decimal.digits };
         format!("{sign}{digits}e{}", decimal.exponent)
@@ -91,11 +113,11 @@ impl Number {
     /// As `serde_json` reads it: whole numbers without point and exponent that fit as integers, all others as the
     /// nearest finite double.
     pub(super) fn to_value(&self) -> serde_json::Value {
-        if self.is_plain() && &*self.0 != "-0" {
-            if let Ok(value) = self.0.parse::<i64>() {
+        if self.is_plain() && self.as_str() != "-0" {
+            if let Ok(value) = self.as_str().parse::<i64>() {
                 return value.into();
             }
-            if let Ok(value) = self.0.parse::<u64>() {
+            if let Ok(value) = self.as_str().parse::<u64>() {
                 return value.into();
             }
         }
@@ -104,11 +126,11 @@ impl Number {
 
     /// Spelled without point and exponent.
     fn is_plain(&self) -> bool {
-        self.0.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
+        self.as_str().bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
     }
 
     fn as_i128(&self) -> Option<i128> {
-        let decimal = Decimal::of(&self.0);
+        let decimal = Decimal::of(self.as_str());
         if decimal.digits.is_empty() {
             return Some(0);
         }
@@ -118,9 +140,15 @@ impl Number {
     }
 }
 
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Number({self})")
+    }
+}
+
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 

@@ -3,102 +3,12 @@
 //! [`examine`] also tells what could be made out of a broken or too big message, so that an answer can be attributed.
 
 use std::borrow::Cow;
-use std::fmt;
 
+use super::fault::{JsonError, JsonErrorKind, Reading, Remark, RemarkKind};
 use super::json::{Json, JsonKind, Member, Span, duplicates, push_index, push_token};
 use super::limits::{LimitKind, Limits, MAX_DEPTH};
 use super::number::Number;
-
-/// A JSON text that was read in full.
-#[derive(Clone, Debug)]
-pub struct Reading {
-    pub json: Json,
-    /// In the order of their places; one of a kind more than [`Limits::defects`] means that there are more.
-    pub remarks: Vec<Remark>,
-}
-
-/// Something that the grammar allows and that common readers lose or refuse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remark {
-    pub kind: RemarkKind,
-    pub span: Span,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RemarkKind {
-    /// The name of a member that stood before in the same object.
-    DuplicateKey,
-    /// Bytes inside a string that are no UTF-8; they are read as U+FFFD.
-    InvalidUtf8,
-    /// An escaped surrogate without its partner; it is read as U+FFFD.
-    LoneSurrogate,
-    /// A number that changes its value where numbers are doubles.
-    NumberBeyondDouble,
-}
-
-/// Why bytes are no JSON text, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at byte {offset}")]
-pub struct JsonError {
-    pub kind: JsonErrorKind,
-    pub offset: usize,
-    /// The innermost value that was being read.
-    pub pointer: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JsonErrorKind {
-    /// Nothing but white space.
-    Empty,
-    UnexpectedByte(u8),
-    /// The text stops inside a value.
-    UnexpectedEnd,
-    UnterminatedString,
-    BadEscape,
-    ControlCharacter(u8),
-    LeadingZero,
-    PlusSign,
-    BadNumber,
-    /// `NaN` or an infinity.
-    NotANumber,
-    /// A word that is not `true`, `false` or `null`.
-    BadLiteral,
-    Comment,
-    TrailingComma,
-    SingleQuote,
-    UnquotedName,
-    /// More text after the value.
-    TrailingGarbage,
-    /// Our own bound, not a fault of the text.
-    Limit(LimitKind),
-}
-
-impl fmt::Display for JsonErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("no value"),
-            Self::UnexpectedByte(byte) if byte.is_ascii_graphic() => {
-                write!(f, "unexpected character '{}'", char::from(*byte))
-            }
-            Self::UnexpectedByte(byte) => write!(f, "unexpected byte 0x{byte:02x}"),
-            Self::UnexpectedEnd => f.write_str("unexpected end"),
-            Self::UnterminatedString => f.write_str("unterminated string"),
-            Self::BadEscape => f.write_str("unknown escape in a string"),
-            Self::ControlCharacter(byte) => write!(f, "control character 0x{byte:02x} in a string"),
-            Self::LeadingZero => f.write_str("number with a leading zero"),
-            Self::PlusSign => f.write_str("number with a plus sign"),
-            Self::BadNumber => f.write_str("number without digits"),
-            Self::NotANumber => f.write_str("NaN or infinity"),
-            Self::BadLiteral => f.write_str("unknown word"),
-            Self::Comment => f.write_str("comment"),
-            Self::TrailingComma => f.write_str("trailing comma"),
-            Self::SingleQuote => f.write_str("single quote"),
-            Self::UnquotedName => f.write_str("name without quotes"),
-            Self::TrailingGarbage => f.write_str("more text after the value"),
-            Self::Limit(kind) => write!(f, "our limit on the {kind} was passed"),
-        }
-    }
-}
+use super::scan::find_special;
 
 pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Reading, JsonError> {
     let examined = examine(bytes, 0, limits, false);
@@ -116,22 +26,26 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Reading, JsonError> 
 pub(super) struct Examined {
     /// The tree; or the error and the members of the outermost object that were read before it.
     pub(super) outcome: Result<Json, (JsonError, Vec<Member>)>,
-    /// The bound that was passed, and where; of several the bytes, else the first. The whole text was checked all the same, but the tree lacks what
-    /// lies beyond: it serves to classify the message, not to judge it.
+    /// The bound that was passed, and where; of several the bytes, else the first. With any other than the bytes the
+    /// whole text was checked all the same, but the tree lacks what lies beyond: it serves to classify the message, not
+    /// to judge it.
     pub(super) limit: Option<(LimitKind, usize)>,
     pub(super) remarks: Vec<Remark>,
+    /// Whether all bytes are UTF-8, those beyond a limit included.
+    pub(super) utf8: bool,
 }
 
 /// Reads from `start`, which leaves room for a byte order mark; all offsets count from the start of `bytes`. With
 /// `more`, bytes followed that are lost, so that the end is no end.
 pub(super) fn examine(bytes: &[u8], start: usize, limits: &Limits, more: bool) -> Examined {
+    let text = std::str::from_utf8(bytes).ok();
     let (bytes, cut) = match bytes.get(..limits.bytes) {
         Some(head) if head.len() < bytes.len() => (head, true),
         _ => (bytes, more),
     };
     let mut reader = Reader {
         bytes,
-        text: std::str::from_utf8(bytes).ok(),
+        text,
         pos: start,
         depth: limits.depth.min(MAX_DEPTH),
         nodes_left: limits.nodes,
@@ -158,13 +72,7 @@ pub(super) fn examine(bytes: &[u8], start: usize, limits: &Limits, more: bool) -
     }
     let mut remarks = reader.remarks;
     remarks.sort_by_key(|remark| remark.span.start);
-    Examined { outcome, limit: reader.limit, remarks }
-}
-
-impl JsonError {
-    fn is_end(&self) -> bool {
-        matches!(self.kind, JsonErrorKind::UnexpectedEnd | JsonErrorKind::UnterminatedString | JsonErrorKind::Empty)
-    }
+    Examined { outcome, limit: reader.limit, remarks, utf8: text.is_some() }
 }
 
 struct Reader<'a> {
@@ -307,19 +215,20 @@ impl<'a> Reader<'a> {
         self.beyond.push(object);
     }
 
-    /// Finishes the innermost container; of one beyond a limit only the place is known.
+    /// Finishes the innermost container; of one beyond a limit only its type and place are kept.
     fn close(&mut self) -> Json {
         self.pos += 1;
-        if self.beyond.pop().is_some() {
-            return Json { kind: JsonKind::Null, span: Span { start: self.beyond_start, end: self.pos } };
+        if let Some(object) = self.beyond.pop() {
+            let kind = if object { JsonKind::Object(Vec::new()) } else { JsonKind::Array(Vec::new()) };
+            return Json { kind, span: Span { start: self.beyond_start, end: self.pos } };
         }
         let Some(open) = self.open.pop() else {
             return Json { kind: JsonKind::Null, span: Span { start: self.pos, end: self.pos } };
         };
         let kind = match open.kind {
-            OpenKind::Array => JsonKind::Array(self.items.drain(open.first.min(self.items.len())..).collect()),
+            OpenKind::Array => JsonKind::Array(top(&mut self.items, open.first)),
             OpenKind::Object(_) => {
-                let members: Vec<Member> = self.members.drain(open.first.min(self.members.len())..).collect();
+                let members = top(&mut self.members, open.first);
                 for member in duplicates(&members) {
                     self.remark(RemarkKind::DuplicateKey, member.name_span);
                 }
@@ -494,24 +403,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips to the next quote, backslash or control character, eight bytes at a time.
+    /// Skips to the next quote, backslash or control character.
     fn plain(&mut self) {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const HIGHS: u64 = 0x8080_8080_8080_8080;
-        // The high bit of each byte that is zero is set, and perhaps of bytes above it: enough to stop and look.
-        let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-        while let Some(chunk) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*chunk);
-            let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-            let stop = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control;
-            if stop != 0 {
-                break;
-            }
-            self.pos += 8;
-        }
-        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-            self.pos += 1;
-        }
+        self.pos = find_special(self.rest()).map_or(self.bytes.len(), |at| self.pos + at);
     }
 
     /// The text of a part of a string without escapes.
@@ -644,6 +538,17 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Takes what stands above a place of a stack, in a vector that is exactly as big.
+fn top<T>(stack: &mut Vec<T>, first: usize) -> Vec<T> {
+    if first > 0 {
+        return stack.split_off(first.min(stack.len()));
+    }
+    // Splitting at the start would hand out the room of the whole stack.
+    let mut all = std::mem::take(stack);
+    all.shrink_to_fit();
+    all
+}
+
 fn outermost(json: Json) -> Vec<Member> {
     if let JsonKind::Object(members) = json.kind { members } else { Vec::new() }
 }
@@ -731,6 +636,15 @@ mod tests {
             Json::parse(text.as_bytes()).unwrap().as_str(),
             Some("\"\\/\u{8}\u{c}\n\r\tA😀 plain text of some length é😀\0")
         );
+    }
+
+    #[test]
+    fn surrogates_pair_at_their_bounds() {
+        for (text, char) in
+            [("\\ud800\\udc00", "\u{10000}"), ("\\udbff\\udfff", "\u{10ffff}"), ("\\ud7ff\\ue000", "\u{d7ff}\u{e000}")]
+        {
+            assert_eq!(Json::parse(format!("\"{text}\"").as_bytes()).unwrap().as_str(), Some(char));
+        }
     }
 
     fn remarks(text: &[u8]) -> Vec<(RemarkKind, usize, usize)> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::limits::{LimitKind, Limits};
+use super::scan::find;
 
 #[derive(Debug)]
 pub struct SseDecoder {
@@ -136,7 +137,7 @@ impl SseDecoder {
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
-            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = find(rest, [b'\n', b'\r']);
             let (part, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
             self.keep(part);
             self.line_bytes += part.len();
@@ -417,6 +418,7 @@ mod tests {
     #[test]
     fn data_lines_are_joined() {
         assert_eq!(data("data: a\ndata:b\ndata\ndata:  c\n\n"), [some("a\nb\n\n c")]);
+        assert_eq!(data("data: a\r\ndata: b\r\n\r\n"), [some("a\nb")]);
         assert_eq!(
             data("data: a\r\rdata: b\r\n\r\ndata: c\n\r\ndata: d\r\n\r"),
             [some("a"), some("b"), some("c"), some("d")]
@@ -506,6 +508,16 @@ mod tests {
         assert_eq!((seen[0].id.as_deref(), seen[0].terminated), (Some("5"), true));
         assert_eq!((seen[1].data.as_deref(), seen[1].cut), (Some(&b"b"[..]), None));
         assert_eq!(defects(&items), [(SseDefectKind::OurLimit(LimitKind::Bytes), 20)]);
+    }
+
+    #[test]
+    fn a_cut_makes_no_other_defect() {
+        for (stream, bytes) in [("data: aé\n\n", 8), ("data: a\n: é\n\n", 11), ("data: a\nda: b\n\n", 9)] {
+            let mut decoder = SseDecoder::new(Limits { bytes, ..Limits::default() });
+            let items = decoder.push(stream.as_bytes());
+            assert_eq!(defects(&items), [(SseDefectKind::OurLimit(LimitKind::Bytes), bytes as u64)], "{stream:?}");
+            assert!(events(&items)[0].cut.is_some());
+        }
     }
 
     #[test]
