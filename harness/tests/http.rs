@@ -299,6 +299,14 @@ async fn liars_and_drippers_end_bounded_and_are_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_torn_body_is_quoted_without_secrets() {
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nyour token s3cret-token is";
+    let client = answering(Limits::default(), answer, false);
+    let ExchangeEnd::Failed(why) = run(&client, get()).await else { panic!("whole") };
+    assert!(why.contains("`your token <secret:TOKEN> is`"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_drip_ends() {
     let client = client(Limits::default(), |mut io| async move {
         head(&mut io).await;

@@ -222,6 +222,13 @@ async fn a_server_that_does_not_read_never_blocks() {
     assert_eq!(server.recorder().len(), before, "what was not handed over is not recorded");
     let ending = server.end(grace(SHORT, PATIENCE)).await;
     assert_eq!(ending.exited_by, EndedBy::Term);
+    let events = server.recorder().events(0);
+    let position = |wanted: fn(&Body) -> bool| events.iter().position(|event| wanted(&event.body)).unwrap();
+    let closed = position(|body| matches!(body, Body::StdinClosed));
+    assert!(
+        closed < position(|body| matches!(body, Body::Signalled { .. })),
+        "it had its grace after the end of stdin"
+    );
     assert_whole(server.recorder());
 }
 
@@ -280,7 +287,8 @@ async fn a_grandchild_that_holds_the_pipes_is_ended() {
 
 #[tokio::test]
 async fn a_dropped_server_is_killed_with_its_children() {
-    let server = start("setsid sleep 1000 >/dev/null 2>&1 & echo $!; exec sleep 1000");
+    // Without the mark, the child is known by its parent alone.
+    let server = start("setsid env -i sleep 1000 >/dev/null 2>&1 & echo $!; exec sleep 1000");
     let (child, leader) = (pid_line(&server).await, server.pid().unwrap());
     let recorder = server.recorder().clone();
     drop(server);

@@ -140,6 +140,7 @@ struct Entry {
     parent: u32,
     group: u32,
     session: u32,
+    threads: u32,
     /// Clock ticks since boot.
     born: u64,
 }
@@ -157,12 +158,14 @@ impl Entry {
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
+            threads: fields.get(17)?.parse().ok()?,
             born: fields.get(19)?.parse().ok()?,
         })
     }
 
     fn is_dead(&self) -> bool {
-        matches!(self.state, b'Z' | b'X' | b'x')
+        // The first thread may be gone while others still close what the process had open.
+        matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
 
     fn is_marked(&self, mark: &[u8]) -> bool {

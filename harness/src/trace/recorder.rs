@@ -16,7 +16,8 @@ use tokio::{
 };
 
 use super::event::{
-    Body, Direction, Event, Exchange, Headers, HttpBody, HttpRequest, HttpResponse, Intent, Line, LineEnd, SseMessage,
+    Body, Direction, Event, Exchange, ExchangeEnd, Headers, HttpBody, HttpRequest, HttpResponse, Intent, Line, LineEnd,
+    SseMessage,
 };
 use crate::wire::{Frame, Limits};
 
@@ -178,6 +179,17 @@ impl Recorder {
             .filter(|data| carries && !data.is_empty())
             .map(|data| Arc::new(Frame::read_cut(data.clone(), cut, &self.shared.limits)));
         self.push(Body::Sse(message))
+    }
+
+    /// The end of an exchange; its words may quote what the server sent.
+    pub fn exchange_ended(&self, exchange: Exchange, end: ExchangeEnd) -> u64 {
+        let redact = |text: String| self.shared.secrets.redact_text(&text);
+        let end = match end {
+            ExchangeEnd::Failed(why) => ExchangeEnd::Failed(redact(why)),
+            ExchangeEnd::Limit(what) => ExchangeEnd::Limit(redact(what)),
+            end @ (ExchangeEnd::ClosedByUs | ExchangeEnd::Complete) => end,
+        };
+        self.push(Body::ExchangeEnded { exchange, end })
     }
 
     /// A comment line of an event stream.

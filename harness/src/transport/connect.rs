@@ -145,6 +145,8 @@ pub(super) async fn tcp(url: &Url, within: Duration) -> Result<TcpStream, Connec
     for address in addresses {
         let until = deadline.min(Instant::now() + each);
         let message = match timeout_at(until, TcpStream::connect(address)).await {
+            // A closed port of the ephemeral range can connect to itself.
+            Ok(Ok(stream)) if stream.local_addr().is_ok_and(|own| own == address) => "connection refused".to_owned(),
             Ok(Ok(stream)) => {
                 // Split writes have to leave at once.
                 let _ = stream.set_nodelay(true);

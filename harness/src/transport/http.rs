@@ -168,7 +168,7 @@ impl HttpClient {
     }
 
     fn failed(&self, exchange: Exchange, why: String) {
-        self.shared.recorder.push(Body::ExchangeEnded { exchange, end: ExchangeEnd::Failed(why) });
+        self.shared.recorder.exchange_ended(exchange, ExchangeEnd::Failed(why));
     }
 
     fn run(&self, exchange: Exchange, method: &str, pieces: Vec<Bytes>) {
@@ -219,7 +219,7 @@ impl Drop for Ended {
         if let Some(client) = &client {
             client.open().remove(&self.exchange);
         }
-        self.recorder.push(Body::ExchangeEnded { exchange: self.exchange, end });
+        self.recorder.exchange_ended(self.exchange, end);
         if let Some(client) = client {
             client.running.send_modify(|count| *count = count.saturating_sub(1));
         }
