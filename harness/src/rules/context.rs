@@ -55,6 +55,7 @@ pub struct Context {
     last_out: Option<RequestKey>,
     legacy_served: bool,
     modern_sent: bool,
+    limited: bool,
     ended_by_us: Option<u64>,
     garbled: Option<u64>,
     stray: u64,
@@ -233,6 +234,11 @@ impl Context {
             }
             Body::Step(step) => self.step = Some(Arc::new(step.clone())),
             Body::StdinClosed | Body::Signalled { .. } => self.end(event.seq, |_| true),
+            Body::Limit { .. } => {
+                // From here on what does not come may only not have been read.
+                self.limited = true;
+                self.end(event.seq, |_| true);
+            }
             Body::Line(line) if line.direction == Direction::Out => {
                 self.sent(event.seq, Channel::Stdio, &line.frame, &line.intent, line.raw);
             }
@@ -265,7 +271,7 @@ impl Context {
                     }
                 }
             }
-            Body::ExchangeEnded { exchange, end } if matches!(end, ExchangeEnd::ClosedByUs | ExchangeEnd::Limit(_)) => {
+            Body::ExchangeEnded { exchange, end: ExchangeEnd::ClosedByUs | ExchangeEnd::Limit(_) } => {
                 let exchange = *exchange;
                 self.end(event.seq, |request| request.exchange == Some(exchange));
             }
@@ -402,7 +408,7 @@ impl Context {
             answered: None,
             cancelled: None,
             deadline: None,
-            ended: None,
+            ended: self.limited.then_some(seq),
             response: None,
             untimely,
             kept,

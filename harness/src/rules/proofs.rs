@@ -196,6 +196,29 @@ const INNOCENT: &[(&str, &str)] = &[
         "2026-07-28 stdio",
         "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{$META}}\nsignal\n<eof half a l\nexited\ndrained",
     ),
+    // Our limit kept us from reading on.
+    (
+        "2025-11-25 stdio",
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nlimit memory\n> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\ndeadline 2\ndrained",
+    ),
+    // The deadline of another request passes while the acknowledgement is still to come; a listen is cancelled before it.
+    (
+        "2026-07-28 http",
+        r#"post {"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{$META,"notifications":{}}}
+        1 200 sse x-accel-buffering=no
+        post {"jsonrpc":"2.0","id":"x","method":"x","params":{$META}}
+        2 500 none
+        deadline "x"
+        1 sse {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}
+        1 closed"#,
+    ),
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{$META,"notifications":{}}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}
+        deadline "L"
+        drained"#,
+    ),
     // The listen is refused.
     (
         "2026-07-28 stdio",

@@ -43,7 +43,7 @@ pub struct Request {
     pub answered: Option<u64>,
     pub cancelled: Option<u64>,
     pub deadline: Option<u64>,
-    /// We ended the stream, the input or the process before it was answered.
+    /// We ended the stream, the input or the process before it was answered, or stopped reading for a limit of ours.
     pub ended: Option<u64>,
     /// Status of the HTTP response, and whether an event stream followed it.
     pub response: Option<(u16, bool)>,
@@ -87,6 +87,12 @@ impl Request {
             _ => false,
         };
         id && !self.method.is_empty() && !self.wrong.iter().any(|pointer| ENVELOPE.contains(&pointer.as_str()))
+    }
+
+    /// What we did keeps an answer away: a cancel, an end of ours before the deadline, or raw bytes ahead of it.
+    pub fn is_excused(&self) -> bool {
+        let late = matches!((self.deadline, self.ended), (Some(deadline), Some(ended)) if deadline < ended);
+        self.cancelled.is_some() || self.after_raw || (self.ended.is_some() && !late)
     }
 
     /// Nothing is wrong with it, on purpose or otherwise.

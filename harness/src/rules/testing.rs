@@ -14,7 +14,7 @@
 //! 1 defect TEXT       a malformed stream      1 end, 1 closed, 1 failed
 //! step CASE STEP
 //! flood TOKEN TIMES   progress, a millisecond apart
-//! deadline ID, stdin closed, signal, exited, drained, wait MS
+//! deadline ID, stdin closed, signal, exited, drained, limit WHAT, wait MS
 //! ```
 
 use std::{sync::Arc, time::Duration};
@@ -131,6 +131,7 @@ impl Maker {
             "stdin" => self.push(Body::StdinClosed),
             "signal" => self.push(Body::Signalled { name: "SIGTERM" }),
             "exited" => self.push(Body::Exited(Exit { code: Some(0), signal: None })),
+            "limit" => self.push(Body::Limit { what: text }),
             "drained" => self.push(Body::Drained),
             "step" => {
                 let (case, step) = text.split_once(' ').unwrap();
