@@ -41,7 +41,7 @@ pub(super) static DEFINITION: Definition = Definition {
 const MOST_IDS: usize = 65_536;
 
 /// What the schema of 2025-11-25 has for clients alone.
-const CLIENT_METHODS: [&str; 15] = [
+const CLIENT_METHODS: [&str; 14] = [
     "initialize",
     "completion/complete",
     "logging/setLevel",
@@ -56,7 +56,6 @@ const CLIENT_METHODS: [&str; 15] = [
     "tools/list",
     "notifications/initialized",
     "notifications/roots/list_changed",
-    "server/discover",
 ];
 
 struct Directions {

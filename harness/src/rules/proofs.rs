@@ -196,6 +196,17 @@ const INNOCENT: &[(&str, &str)] = &[
         "2026-07-28 stdio",
         "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{$META}}\nsignal\n<eof half a l\nexited\ndrained",
     ),
+    // Raw bytes may hold requests of which we know nothing.
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":41,"method":"ping"}
+        < {"jsonrpc":"2.0","id":41,"result":{}}
+        raw {"jsonrpc":"2.0","id":41,"method":"ping"}
+        < {"jsonrpc":"2.0","id":41,"result":{}}
+        < {"jsonrpc":"2.0","id":42,"result":{}}
+        < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+        drained"#,
+    ),
     // Our limit kept us from reading on.
     (
         "2025-11-25 stdio",

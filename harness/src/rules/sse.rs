@@ -187,7 +187,7 @@ impl Sse {
             } else {
                 breach
             };
-            out.broken(&AFTER, context, breach);
+            out.check(&AFTER, context, Some(breach));
         }
         let own = |key| state.requests.contains(&key);
         let answered = seen.answer.filter(|answer| answer.likeness != Likeness::Missing);

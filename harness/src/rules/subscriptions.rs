@@ -153,7 +153,7 @@ impl Subscriptions {
         }
         if let Some(end) = listen.ended {
             let what = format!("a message of a subscription that ended at event {end}");
-            out.broken(&END, context, about(Breach::at(seen, "/method", what)));
+            out.check(&END, context, Some(about(Breach::at(seen, "/method", what))));
         }
         if request.is_sound()
             && let Some(wanted) = wanted(seen, request)

@@ -357,6 +357,29 @@ mod tests {
     }
 
     #[test]
+    fn files_with_flipped_bytes_are_read_or_refused() {
+        use rand_chacha::{
+            ChaCha8Rng,
+            rand_core::{Rng, SeedableRng},
+        };
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let mut index = || usize::try_from(random.next_u32()).unwrap();
+        for (kind, script) in rules::proofs::scripts() {
+            let whole = written(&trace(kind, script));
+            for _ in 0..4 {
+                let mut file = whole.clone();
+                for _ in 0..1 + index() % 3 {
+                    // Behind the first line, and more often text that may still be JSON.
+                    let at = 60 + index() % (file.len() - 60);
+                    let to = b"019-\"{}[],:ne\xff"[index() % 14];
+                    file[at] = to;
+                }
+                trace_file(&file);
+            }
+        }
+    }
+
+    #[test]
     fn complaints_name_the_line_and_the_way_out() {
         let good = String::from_utf8(written(&trace("2025-11-25 stdio", "drained"))).unwrap();
         let head = good.lines().next().unwrap();
