@@ -94,15 +94,11 @@ impl Answers {
 
 fn owed(request: &Request, context: &Context) -> bool {
     let long = matches!(&*request.method, "subscriptions/listen" | "tasks/result");
-    let excused = request.cancelled.is_some() || (request.ended.is_some() && !late(request)) || request.after_raw;
     let told = context.transport() == Transport::Stdio
         && (context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event));
-    request.is_sound() && !long && !excused && !told
-}
-
-/// The deadline had passed before we ended anything.
-fn late(request: &Request) -> bool {
-    matches!((request.deadline, request.ended), (Some(deadline), Some(ended)) if deadline < ended)
+    // A status that refuses needs no answer, and a body of the wrong kind is told by `http`.
+    let waits = request.response.is_none_or(|(status, stream)| stream && (200..300).contains(&status));
+    request.is_sound() && !request.untimely && !long && !request.is_excused() && !told && waits
 }
 
 fn answered(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
@@ -119,7 +115,7 @@ fn answered(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
             let error = matches!(seen.shape, Shape::Response { result: false, .. });
             let replay = seen.exchange().and_then(|it| context.exchange(it)).is_some_and(|exchange| exchange.resumes);
             let fuzzy = answer.likeness != Likeness::Exact || !request.is_readable() || (error && context.odd());
-            if request.twin || replay || fuzzy {
+            if request.twin || replay || fuzzy || context.legible(&request.id) {
                 return;
             }
             let id = clip(&request.id.to_string());

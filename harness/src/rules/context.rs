@@ -14,15 +14,12 @@ use mcp_conform_schemas::{Era, Revision};
 use serde_json::Value;
 
 use super::{
-    bounded::hash,
+    request::{ExchangeState, Request, RequestKey, accepted, loose},
     seen::{Answer, Likeness, Seen, Shape},
 };
 use crate::{
-    trace::{
-        Body, Channel, Direction, Event, Exchange, ExchangeEnd, Headers, HttpRequest, Intent, Opened, StepMark,
-        Transport,
-    },
-    wire::{Frame, Id, Json, JsonKind, Message, Number},
+    trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, HttpRequest, Intent, Opened, StepMark, Transport},
+    wire::{Frame, Id, Json, JsonKind, Message},
 };
 
 /// Requests of ours that are kept, answered ones included.
@@ -33,67 +30,6 @@ const MOST_EXCHANGES: usize = 4_096;
 /// Malformed messages of ours that are kept to find out whether an id can be read in them.
 const MOST_ODD: usize = 32;
 const MOST_ODD_BYTES: usize = 64 * 1024;
-
-/// Position of a request of ours within the conversation, from 0.
-pub type RequestKey = u64;
-
-/// A request of ours.
-#[derive(Clone, Debug)]
-pub struct Request {
-    pub key: RequestKey,
-    pub id: Id,
-    pub method: Box<str>,
-    pub token: Option<Id>,
-    /// Position of its event.
-    pub event: u64,
-    pub exchange: Option<Exchange>,
-    pub step: Option<Arc<StepMark>>,
-    /// It names 2026-07-28 in `_meta`.
-    pub modern: bool,
-    /// Client capabilities that it declares in `_meta`.
-    pub capabilities: Option<Value>,
-    /// `notifications` of a subscriptions/listen.
-    pub filter: Option<Value>,
-    /// It asks for a task.
-    pub task: bool,
-    /// What is wrong with it on purpose.
-    pub wrong: Vec<String>,
-    /// An earlier request with the same id was still unanswered.
-    pub twin: bool,
-    /// It was sent after raw bytes on the same stdin, which may have swallowed it.
-    pub after_raw: bool,
-    /// Events of what became of it.
-    pub answered: Option<u64>,
-    pub cancelled: Option<u64>,
-    pub deadline: Option<u64>,
-    /// We ended the stream, the input or the process before it was answered.
-    pub ended: Option<u64>,
-    kept: usize,
-}
-
-/// An HTTP exchange that has not ended.
-#[derive(Clone, Debug)]
-pub struct ExchangeState {
-    pub exchange: Exchange,
-    pub method: String,
-    pub event: u64,
-    /// The requests that it carried; more than one only in an array.
-    pub requests: Vec<RequestKey>,
-    /// What it carried.
-    pub shape: Option<Shape>,
-    /// It carried an array.
-    pub batch: bool,
-    pub raw: bool,
-    pub intent: Intent,
-    /// Accept named both media types.
-    pub accepts_both: bool,
-    /// It asked for a stream to be resumed.
-    pub resumes: bool,
-    pub status: Option<u16>,
-    pub media_type: Option<String>,
-    /// The stream named event ids, so that it can be resumed.
-    pub resumable: bool,
-}
 
 /// What rules know of the conversation.
 #[derive(Debug, Default)]
@@ -118,6 +54,8 @@ pub struct Context {
     array: bool,
     last_out: Option<RequestKey>,
     legacy_served: bool,
+    modern_sent: bool,
+    limited: bool,
     ended_by_us: Option<u64>,
     garbled: Option<u64>,
     stray: u64,
@@ -148,6 +86,11 @@ impl Context {
     /// the older revisions have it.
     pub fn legacy_served(&self) -> bool {
         self.legacy_served
+    }
+
+    /// A request of ours named 2026-07-28, so that the server knows which era this is.
+    pub fn modern_sent(&self) -> bool {
+        self.modern_sent
     }
 
     /// The revision that the conversation goes by. Before the answer to initialize it is the oldest that the transport
@@ -243,10 +186,11 @@ impl Context {
         self.stray
     }
 
-    /// Whether an id can be read in something malformed that we sent.
+    /// Whether an id may have been read in something malformed that we sent. True once some of that was forgotten.
     pub fn legible(&self, id: &Id) -> bool {
         let text = id.to_string();
-        self.odd.iter().any(|bytes| bytes.windows(text.len().max(1)).any(|window| window == text.as_bytes()))
+        self.odd_count > MOST_ODD as u64
+            || self.odd.iter().any(|bytes| bytes.windows(text.len().max(1)).any(|window| window == text.as_bytes()))
     }
 
     /// The messages that an event carries: one, or those of an array.
@@ -291,6 +235,11 @@ impl Context {
             }
             Body::Step(step) => self.step = Some(Arc::new(step.clone())),
             Body::StdinClosed | Body::Signalled { .. } => self.end(event.seq, |_| true),
+            Body::Limit { .. } => {
+                // From here on what does not come may only not have been read.
+                self.limited = true;
+                self.end(event.seq, |_| true);
+            }
             Body::Line(line) if line.direction == Direction::Out => {
                 self.sent(event.seq, Channel::Stdio, &line.frame, &line.intent, line.raw);
             }
@@ -300,6 +249,12 @@ impl Context {
                 if let Some(exchange) = self.exchanges.get_mut(&response.exchange) {
                     exchange.status = Some(response.status);
                     exchange.media_type = response.headers.media_type();
+                    let stream = exchange.media_type.as_deref() == Some("text/event-stream");
+                    for key in &exchange.requests {
+                        if let Some(request) = self.requests.get_mut(key) {
+                            request.response = Some((response.status, stream));
+                        }
+                    }
                 }
             }
             Body::Sse(sse) => {
@@ -317,7 +272,7 @@ impl Context {
                     }
                 }
             }
-            Body::ExchangeEnded { exchange, end } if matches!(end, ExchangeEnd::ClosedByUs | ExchangeEnd::Limit(_)) => {
+            Body::ExchangeEnded { exchange, end: ExchangeEnd::ClosedByUs | ExchangeEnd::Limit(_) } => {
                 let exchange = *exchange;
                 self.end(event.seq, |request| request.exchange == Some(exchange));
             }
@@ -434,10 +389,12 @@ impl Context {
         let token = meta("progressToken").map(|token| Id::of(Some(token)));
         let kept = id.to_string().len() + token.as_ref().map_or(0, |token| token.to_string().len()) + 200;
         let twin = self.with_id(&id).any(|other| other.answered.is_none());
-        let listen = json.get("method").and_then(Json::as_str) == Some("subscriptions/listen");
+        let method = json.get("method").and_then(Json::as_str).unwrap_or_default();
+        let listen = method == "subscriptions/listen";
+        let untimely = self.era() == Era::Legacy && ((method == "initialize") == self.negotiated.is_some());
         let request = Request {
             key,
-            method: json.get("method").and_then(Json::as_str).unwrap_or_default().into(),
+            method: method.into(),
             event: seq,
             exchange: channel.exchange(),
             step: self.step.clone(),
@@ -452,7 +409,9 @@ impl Context {
             answered: None,
             cancelled: None,
             deadline: None,
-            ended: None,
+            ended: self.limited.then_some(seq),
+            response: None,
+            untimely,
             kept,
             id,
             token,
@@ -466,6 +425,7 @@ impl Context {
         if let Some(exchange) = request.exchange.and_then(|exchange| self.exchanges.get_mut(&exchange)) {
             exchange.requests.push(key);
         }
+        self.modern_sent |= request.modern;
         self.kept += kept;
         self.open.insert(key);
         self.requests.insert(key, request);
@@ -617,16 +577,14 @@ impl Context {
             return found(request, Likeness::Exact);
         }
         let in_body = matches!(channel, Channel::Body { .. }) && !posted.is_empty();
-        if !in_body {
-            // Oldest first, so that two requests with one id are answered in turn.
-            let exact: Vec<&Request> = self.with_id(id).collect();
-            let pick = exact.iter().rev().copied().find(unanswered).or_else(|| exact.first().copied());
-            if let Some(request) = pick {
-                return found(request, Likeness::Exact);
-            }
+        // Oldest first, so that two requests with one id are answered in turn.
+        let mut exact: Vec<&Request> = if in_body { Vec::new() } else { self.with_id(id).collect() };
+        exact.reverse();
+        if let Some(request) = exact.iter().copied().find(unanswered) {
+            return found(request, Likeness::Exact);
         }
         let alike = |request: &Request| match (&request.id, id) {
-            _ if !request.id.loosely(id) => None,
+            _ if request.id.same(id) || !request.id.loosely(id) => None,
             (Id::Number(_), Id::Number(_)) => Some(Likeness::Rounded),
             _ => Some(Likeness::Type),
         };
@@ -639,7 +597,9 @@ impl Context {
         let by_likeness = |again: bool| {
             pool.iter().filter(|it| it.answered.is_some() == again).find_map(|it| alike(it).map(|how| found(it, how)))
         };
-        if let Some(answer) = by_likeness(false).or_else(|| by_likeness(true)) {
+        // One that waits under a like id is meant rather than one that has its answer under the same.
+        let again = || exact.last().map(|request| found(request, Likeness::Exact));
+        if let Some(answer) = by_likeness(false).or_else(again).or_else(|| by_likeness(true)) {
             return answer;
         }
         let mut waiting = posted.iter().copied().filter(unanswered);
@@ -648,57 +608,4 @@ impl Context {
             _ => nobody(Likeness::Foreign),
         }
     }
-}
-
-impl Request {
-    /// Its id can be read and stands for a request: an answer has to repeat it, whatever else may be wrong.
-    pub fn is_readable(&self) -> bool {
-        const ENVELOPE: [&str; 5] = ["", "/id", "/jsonrpc", "/method", "/params"];
-        let id = match &self.id {
-            Id::String(_) => true,
-            Id::Number(number) => number.is_integer(),
-            _ => false,
-        };
-        id && !self.method.is_empty() && !self.wrong.iter().any(|pointer| ENVELOPE.contains(&pointer.as_str()))
-    }
-
-    /// Nothing is wrong with it, on purpose or otherwise.
-    pub fn is_sound(&self) -> bool {
-        self.wrong.is_empty() && self.is_readable() && !self.twin
-    }
-
-    /// It was sent under 2026-07-28 as far as the server can tell; anything else may be legacy traffic for a server that
-    /// speaks both eras.
-    pub fn is_modern(&self, context: &Context) -> bool {
-        context.era() == Era::Modern && (self.modern || context.modern_only()) && {
-            let marked = |pointer: &String| pointer.eq_ignore_ascii_case("headers/mcp-protocol-version");
-            context.modern_only() || !self.wrong.iter().any(marked)
-        }
-    }
-
-    /// An integer that doubles do not hold apart from its neighbours.
-    pub fn has_big_id(&self) -> bool {
-        const SAFE: f64 = 9_007_199_254_740_991.0;
-        matches!(&self.id, Id::Number(number) if number.as_f64().abs() > SAFE)
-    }
-}
-
-fn accepted(headers: &Headers) -> String {
-    let values: Vec<_> =
-        headers.all("accept").map(|value| String::from_utf8_lossy(value).to_ascii_lowercase()).collect();
-    values.join(",")
-}
-
-/// Equal for ids that are [`Id::loosely`] equal.
-fn loose(id: &Id) -> Option<u64> {
-    match id {
-        Id::Number(number) => Some(of_number(number)),
-        Id::String(text) => Some(Number::parse(text).map_or_else(|| hash(text), |number| of_number(&number))),
-        Id::Absent | Id::Null | Id::Other(_) => None,
-    }
-}
-
-fn of_number(number: &Number) -> u64 {
-    // Both zeros are one number.
-    hash((number.as_f64() + 0.0).to_bits())
 }

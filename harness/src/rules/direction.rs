@@ -31,8 +31,8 @@ pub(super) static DEFINITION: Definition = Definition {
     title: "The server sends only what a server sends",
     about: "Under 2025-11-25 requests of the server have fresh ids that are strings or integers, and methods of the client \
             never come from the server. Under 2026-07-28 the server sends no request at all, and on stdio no notification \
-            while no request is in flight. A modern conversation in which a legacy initialize was accepted is not held to \
-            the latter.",
+            while no request is in flight. A modern conversation in which a legacy initialize was accepted, or \
+            no modern request was sent yet, is not held to the latter.",
     rows: &[ID_TYPE, ID_NULL, ID_REUSED, METHODS, NO_REQUESTS, NO_REQUESTS_STDIO, NO_REQUESTS_SSE, DIRECTIONS, KINDS],
     make: || Box::new(Directions { ids: Remembered::new(MOST_IDS), redelivered: Remembered::new(MOST_IDS) }),
 };
@@ -41,7 +41,7 @@ pub(super) static DEFINITION: Definition = Definition {
 const MOST_IDS: usize = 65_536;
 
 /// What the schema of 2025-11-25 has for clients alone.
-const CLIENT_METHODS: [&str; 15] = [
+const CLIENT_METHODS: [&str; 14] = [
     "initialize",
     "completion/complete",
     "logging/setLevel",
@@ -56,7 +56,6 @@ const CLIENT_METHODS: [&str; 15] = [
     "tools/list",
     "notifications/initialized",
     "notifications/roots/list_changed",
-    "server/discover",
 ];
 
 struct Directions {
@@ -70,7 +69,7 @@ impl Rule for Directions {
         for seen in context.incoming(event) {
             if context.era() == Era::Legacy {
                 self.legacy(&seen, again, context, out);
-            } else if !context.legacy_served() {
+            } else if context.modern_sent() && !context.legacy_served() {
                 modern(&seen, context, out);
             }
         }

@@ -34,8 +34,7 @@ struct Envelope;
 impl Rule for Envelope {
     fn observe(&mut self, event: &Event, context: &Context, out: &mut Verdicts) {
         for seen in context.messages(event).filter(Seen::is_incoming) {
-            // On stdout an object without a sign of JSON-RPC is foreign text; elsewhere it stands where a message is due.
-            if seen.shape == Shape::Other || (seen.shape == Shape::Alien && seen.channel == Channel::Stdio) {
+            if seen.shape == Shape::Other || (seen.shape == Shape::Alien && !stands_for_message(&seen, context)) {
                 continue;
             }
             version(&seen, context, out);
@@ -50,6 +49,21 @@ impl Rule for Envelope {
             }
         }
         unclaimed(event, context, out);
+    }
+}
+
+/// Whether an object without any sign of JSON-RPC stands where a message is due: on stdout it is foreign text, and what
+/// answers anything but a request can be a document of any kind.
+fn stands_for_message(seen: &Seen<'_>, context: &Context) -> bool {
+    let state = seen.exchange().and_then(|exchange| context.exchange(exchange));
+    match seen.channel {
+        Channel::Sse { .. } => true,
+        Channel::Body { .. } => state.is_some_and(|state| {
+            state.method == "POST"
+                && !state.requests.is_empty()
+                && state.media_type.as_deref() == Some("application/json")
+        }),
+        Channel::Post { .. } | Channel::Stdio => false,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     wire::{DefectKind, JsonKind, LimitKind},
 };
 
-static UTF8: Row = Row::both("base-utf8-output", Revision::V2025_03_26, "jsonrpc-utf8");
+pub(super) static UTF8: Row = Row::both("base-utf8-output", Revision::V2025_03_26, "jsonrpc-utf8");
 pub(super) static NO_BATCH: Row =
     Row::both("base-no-batch-from-server", Revision::V2025_06_18, "jsonrpc-no-batch-emitted");
 static SINGLE_LINE: Row = Row::both("stdio-individual-messages", Revision::V2025_06_18, "stdio-single-message-object");
@@ -31,6 +31,11 @@ struct Framing;
 impl Rule for Framing {
     fn observe(&mut self, event: &Event, context: &Context, out: &mut Verdicts) {
         let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { return };
+        // Other verbs and paths may lead to documents of any kind.
+        let posted = |exchange| context.exchange(exchange).is_some_and(|state| state.method == "POST");
+        if matches!(view.channel, Channel::Body { exchange, .. } if !posted(exchange)) {
+            return;
+        }
         let frame = view.frame;
         if is_wide(&frame.raw) {
             let breach =

@@ -22,6 +22,7 @@ pub(crate) mod proofs;
 #[cfg(test)]
 mod proofs_streams;
 mod register;
+mod request;
 mod seen;
 mod sse;
 mod stdout;
@@ -30,9 +31,10 @@ mod subscriptions;
 pub(crate) mod testing;
 mod verdicts;
 
-pub use context::{Context, ExchangeState, Request, RequestKey};
+pub use context::Context;
 pub use judge::{Judge, judge};
 pub use judge_files::{JudgeFileError, Judged, judge_file};
 pub use register::{Rule, RuleInfo, rules};
+pub use request::{ExchangeState, Request, RequestKey};
 pub use seen::{Answer, Likeness, Seen, Shape};
 pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Verdicts, Violation};

@@ -170,6 +170,91 @@ const SOUND: &[(&str, &str)] = &[
     ),
 ];
 
+/// Traces that only look as if something were wrong.
+const INNOCENT: &[(&str, &str)] = &[
+    // Before initialize, and a second one: silence is open.
+    ("2025-11-25 stdio bare", "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\nexited\ndrained"),
+    ("2025-11-25 stdio", "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\nexited\ndrained"),
+    // Documents of any kind are no messages.
+    ("2025-11-25 http", "get\n1 200 json\n1 body {\"resource\":\"x\"}\n1 end\nget\n2 200 json\n2 body [1]\n2 end"),
+    (
+        "2025-11-25 http",
+        "post {\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n1 200 json\n1 body {}\n1 end",
+    ),
+    // Refused, and the deadline passed nevertheless.
+    (
+        "2026-07-28 http",
+        "post {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{$META}}\n1 500 text/html\n1 body <p>\n1 end\ndeadline 1",
+    ),
+    // What a dual-era server says before it knows the era.
+    (
+        "2026-07-28 stdio bare",
+        "< {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}",
+    ),
+    // Ended by us: nothing is owed, and the piece of a line is ours.
+    (
+        "2026-07-28 stdio",
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{$META}}\nsignal\n<eof half a l\nexited\ndrained",
+    ),
+    // Raw bytes may hold requests of which we know nothing.
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":41,"method":"ping"}
+        < {"jsonrpc":"2.0","id":41,"result":{}}
+        raw {"jsonrpc":"2.0","id":41,"method":"ping"}
+        < {"jsonrpc":"2.0","id":41,"result":{}}
+        < {"jsonrpc":"2.0","id":42,"result":{}}
+        < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}
+        drained"#,
+    ),
+    // Our limit kept us from reading on.
+    (
+        "2025-11-25 stdio",
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nlimit memory\n> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\ndeadline 2\ndrained",
+    ),
+    // The deadline of another request passes while the acknowledgement is still to come; a listen is cancelled before it.
+    (
+        "2026-07-28 http",
+        r#"post {"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{$META,"notifications":{}}}
+        1 200 sse x-accel-buffering=no
+        post {"jsonrpc":"2.0","id":"x","method":"x","params":{$META}}
+        2 500 none
+        deadline "x"
+        1 sse {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}
+        1 closed"#,
+    ),
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{$META,"notifications":{}}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}
+        deadline "L"
+        drained"#,
+    ),
+    // The listen is refused.
+    (
+        "2026-07-28 stdio",
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{$META,\"notifications\":{}}}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"x\"}}\ndrained",
+    ),
+    // A task goes on after the answer that made it; a cancelled call may still tell of progress.
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"task":{},"_meta":{"progressToken":1}}}
+        < {"jsonrpc":"2.0","id":1,"result":{"task":{}}}
+        < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+        < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+        < {"jsonrpc":"2.0","id":2,"result":{}}
+        < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":2}}
+        drained"#,
+    ),
+    // Errors that the transport wrote before it read anything.
+    (
+        "2025-11-25 http",
+        "post {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1 400 json\n1 body {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"x\"}}\n1 end",
+    ),
+];
+
 /// Kind, script and what is broken: `requirement`, followed by `warning`, `C1` or `under OTHER` where it is not plainly so.
 const BROKEN: &[(&str, &str, &[&str])] = &[
     // stdout
@@ -366,6 +451,15 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         "2025-11-25 stdio",
         r#"> {"jsonrpc":"2.0","id":"5","method":"ping"}
         < {"jsonrpc":"2.0","id":5,"result":{}}"#,
+        &["base-response-id-type-preserved"],
+    ),
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":5,"method":"ping"}
+        > {"jsonrpc":"2.0","id":"5","method":"ping"}
+        < {"jsonrpc":"2.0","id":5,"result":{}}
+        < {"jsonrpc":"2.0","id":5,"result":{}}
+        drained"#,
         &["base-response-id-type-preserved"],
     ),
     (
@@ -661,6 +755,10 @@ fn sound_traces_have_occasions_and_no_violation() {
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}\n{observations:#?}");
         assert!(!observations.is_empty());
     }
+    for (kind, script) in INNOCENT {
+        let observations = judge(&trace(kind, script));
+        assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}");
+    }
 }
 
 #[test]
@@ -698,6 +796,25 @@ fn each_requirement_is_seen_kept_and_seen_broken() {
     let never_kept: Vec<_> = named().filter(|key| !kept.contains(key)).collect();
     let never_broken: Vec<_> = named().filter(|key| !broke.contains_key(key)).collect();
     assert!(never_kept.is_empty() && never_broken.is_empty(), "kept: {never_kept:#?}\nbroken: {never_broken:#?}");
+}
+
+#[test]
+fn violations_lead_to_the_request_and_its_step() {
+    let script = r#"> {"jsonrpc":"2.0","id":"5","method":"ping"}
+        step later 2.send
+        < {"jsonrpc":"2.0","id":5,"result":{}}"#;
+    let observations = judge(&trace("2025-11-25 stdio", script));
+    let violation = observations.iter().flat_map(|observation| &observation.violations).next().unwrap();
+    assert_eq!((violation.event, violation.pointer.as_str(), violation.related), (7, "/id", Some(5)));
+    assert_eq!(violation.step.as_ref().unwrap().case, "case");
+    assert_eq!(violation.message, "the id \"5\" came back as 5, another JSON type");
+}
+
+#[test]
+fn what_is_kept_of_violations_is_bounded() {
+    let observations = judge(&trace("2025-11-25 stdio", &"< banner\n".repeat(100)));
+    let purity = observations.iter().find(|observation| observation.count > 0).unwrap();
+    assert_eq!((purity.count, purity.violations.len(), purity.occasions), (100, super::MAX_VIOLATIONS, 101));
 }
 
 #[test]

@@ -254,6 +254,15 @@ pub(super) const BROKEN: &[Proof] = &[
         "2025-11-25 http",
         r#"post {"jsonrpc":"2.0","id":1,"method":"ping"}
         1 200 sse
+        1 defect bytes that are no UTF-8
+        1 sse {"jsonrpc":"2.0","id":1,"result":{}}
+        1 end"#,
+        &["sse-wellformed-stream"],
+    ),
+    (
+        "2025-11-25 http",
+        r#"post {"jsonrpc":"2.0","id":1,"method":"ping"}
+        1 200 sse
         1 sse {"jsonrpc":"2.0","method":"notifications/a"}{"jsonrpc":"2.0","method":"notifications/b"}
         1 sse {"jsonrpc":"2.0","id":1,"result":{}}
         1 end"#,

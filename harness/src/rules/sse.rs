@@ -8,14 +8,14 @@ use mcp_conform_schemas::{Era, Revision};
 use super::{
     Breach, Context, ExchangeState, Likeness, Row, Rule, Seen, Shape, Verdicts, answers,
     bounded::{Bounded, Remembered, hash},
-    framing::NO_BATCH,
+    framing::{NO_BATCH, UTF8},
     progress,
     register::Definition,
     seen::clip,
 };
 use crate::{
     trace::{Body, Event, Exchange, ExchangeEnd, SseMessage},
-    wire::{Id, Message, NotAMessage},
+    wire::{DefectKind, Id, Message, NotAMessage},
 };
 
 static FORMAT: Row = Row::legacy("sse-wellformed-stream", Revision::V2025_03_26);
@@ -36,7 +36,12 @@ pub(super) static DEFINITION: Definition = Definition {
             request, nothing follows the response, event ids do not repeat within a session.",
     rows: &[FORMAT, PAYLOAD, EVENTUALLY, RELATED, AFTER, UNRELATED, NOT_ON_GET, RETRY, UNIQUE],
     make: || {
-        Box::new(Sse { done: Bounded::new(1_024), malformed: Bounded::new(1_024), ids: Remembered::new(MOST_IDS) })
+        Box::new(Sse {
+            done: Bounded::new(1_024),
+            malformed: Bounded::new(1_024),
+            ids: Remembered::new(MOST_IDS),
+            held: None,
+        })
     },
 };
 
@@ -49,6 +54,8 @@ struct Sse {
     /// Streams of which a breach of the format was told.
     malformed: Bounded<Exchange, ()>,
     ids: Remembered,
+    /// A defect of the encoding, until the event shows whether it is in a message.
+    held: Option<(u64, Exchange, String)>,
 }
 
 impl Rule for Sse {
@@ -60,13 +67,21 @@ impl Rule for Sse {
                     out.occasion(&FORMAT, context);
                 }
             }
-            Body::SseDefect { exchange, message } => self.defect(event.seq, *exchange, message, context, out),
+            Body::SseDefect { exchange, message } if message.contains("UTF-8") && self.held.is_none() => {
+                self.held = Some((event.seq, *exchange, message.clone()));
+            }
+            Body::SseDefect { exchange, message } => {
+                self.defect(event.seq, *exchange, message, false, context, out);
+            }
             Body::Sse(sse) => {
+                let told = sse.frame.as_ref().is_some_and(|frame| frame.has(DefectKind::InvalidUtf8));
+                self.release(sse.exchange, told, context, out);
                 if let Some(state) = context.exchange(sse.exchange) {
                     self.event(event, sse, state, context, out);
                 }
             }
             Body::ExchangeEnded { exchange, end } => {
+                self.release(*exchange, false, context, out);
                 if let Some(state) = context.exchange(*exchange) {
                     ended(event.seq, state, end, context, out);
                 }
@@ -78,7 +93,22 @@ impl Rule for Sse {
 }
 
 impl Sse {
-    fn defect(&mut self, seq: u64, exchange: Exchange, message: &str, context: &Context, out: &mut Verdicts) {
+    /// Tells a held defect of a stream; bytes inside a message are told by `framing`.
+    fn release(&mut self, exchange: Exchange, in_message: bool, context: &Context, out: &mut Verdicts) {
+        if let Some((seq, exchange, message)) = self.held.take_if(|(_, held, _)| *held == exchange) {
+            self.defect(seq, exchange, &message, in_message, context, out);
+        }
+    }
+
+    fn defect(
+        &mut self,
+        seq: u64,
+        exchange: Exchange,
+        message: &str,
+        in_message: bool,
+        context: &Context,
+        out: &mut Verdicts,
+    ) {
         // A retry that is no number has a requirement of its own, and one stream is told once.
         let retry = message.starts_with("retry") && context.era() == Era::Legacy;
         if retry || self.malformed.get(&exchange).is_some() {
@@ -87,6 +117,7 @@ impl Sse {
         self.malformed.insert(exchange, ());
         let request = context.exchange(exchange).and_then(|state| state.requests.first().copied());
         let breach = Breach::new(seq, "", format!("the event stream is malformed: {message}")).about(request);
+        let breach = if in_message { breach.under(&UTF8) } else { breach };
         if context.era() == Era::Legacy {
             out.broken(&FORMAT, context, breach);
         } else {
@@ -156,7 +187,7 @@ impl Sse {
             } else {
                 breach
             };
-            out.broken(&AFTER, context, breach);
+            out.check(&AFTER, context, Some(breach));
         }
         let own = |key| state.requests.contains(&key);
         let answered = seen.answer.filter(|answer| answer.likeness != Likeness::Missing);

@@ -62,8 +62,11 @@ impl Rule for Subscriptions {
         }
         match &event.body {
             Body::DeadlinePassed(_) | Body::Drained => {
+                let drained = matches!(event.body, Body::Drained);
                 for request in context.in_flight().filter(|request| is_listen(request)) {
-                    self.never(event.seq, request, context, out);
+                    if drained || request.deadline.is_some() {
+                        self.never(event.seq, request, context, out);
+                    }
                 }
             }
             Body::ExchangeEnded { exchange, end: ExchangeEnd::Complete } => {
@@ -150,7 +153,7 @@ impl Subscriptions {
         }
         if let Some(end) = listen.ended {
             let what = format!("a message of a subscription that ended at event {end}");
-            out.broken(&END, context, about(Breach::at(seen, "/method", what)));
+            out.check(&END, context, Some(about(Breach::at(seen, "/method", what))));
         }
         if request.is_sound()
             && let Some(wanted) = wanted(seen, request)
@@ -183,13 +186,10 @@ impl Subscriptions {
 
     /// Nothing acknowledged the subscription, and nothing can or will any more.
     fn never(&mut self, seq: u64, request: &Request, context: &Context, out: &mut Verdicts) {
-        let over = request.ended.is_some() || request.cancelled.is_some() || request.after_raw || !request.is_sound();
-        let excused =
-            over && request.deadline.is_none_or(|deadline| request.ended.is_some_and(|ended| ended < deadline));
-        let final_ = request.deadline.is_some() || context.exchange(request.exchange.unwrap_or_default()).is_some();
+        let excused = request.is_excused() || !request.is_sound();
         let garbled = context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event);
         let Some(listen) = self.state(request.key) else { return };
-        if listen.acknowledged || listen.told || excused || !final_ || garbled || !request.is_sound() {
+        if listen.acknowledged || listen.told || excused || garbled {
             return;
         }
         listen.told = true;

@@ -12,8 +12,9 @@
 //! 1 200 json NAME=V   response to POST 1: media type json, sse, none or any other
 //! 1 body TEXT         its body                1 sse id=5 retry=x event=y | TEXT   one event of its stream
 //! 1 defect TEXT       a malformed stream      1 end, 1 closed, 1 failed
+//! step CASE STEP
 //! flood TOKEN TIMES   progress, a millisecond apart
-//! deadline ID, stdin closed, signal, exited, drained, wait MS
+//! deadline ID, stdin closed, signal, exited, drained, limit WHAT, wait MS
 //! ```
 
 use std::{sync::Arc, time::Duration};
@@ -128,9 +129,15 @@ impl Maker {
                 after: Duration::from_secs(5),
             })),
             "stdin" => self.push(Body::StdinClosed),
-            "signal" => self.push(Body::Signalled { name: "TERM" }),
+            "signal" => self.push(Body::Signalled { name: "SIGTERM" }),
             "exited" => self.push(Body::Exited(Exit { code: Some(0), signal: None })),
+            "limit" => self.push(Body::Limit { what: text }),
             "drained" => self.push(Body::Drained),
+            "step" => {
+                let (case, step) = text.split_once(' ').unwrap();
+                let subject = String::new();
+                self.push(Body::Step(StepMark { case: case.to_owned(), step: step.to_owned(), subject }));
+            }
             "flood" => {
                 let (token, times) = text.split_once(' ').unwrap();
                 for progress in 0..times.parse().unwrap() {

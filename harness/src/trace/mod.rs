@@ -1,5 +1,6 @@
 //! The record of a conversation: the only truth that anything is judged by.
 
+mod entry;
 mod event;
 mod file;
 mod recorder;
