@@ -55,14 +55,6 @@ impl Rule for Errors {
         for seen in context.incoming(event) {
             let request = seen.answer.and_then(|answer| answer.request).and_then(|key| context.request(key));
             match seen.shape {
-<<<<<<< HEAD
-                Shape::Response { result, error: true }
-                    // A null beside a result is no error; `envelope` tells the pair.
-                    if (!result || seen.json.get("result").is_some_and(Json::is_null)) => {
-                        self.error(&seen, request, context, out);
-                    }
-                Shape::Response { .. } if request.is_some_and(|it| it.is_modern(context) && it.is_sound()) => {
-=======
                 // A null beside a result is no error; `envelope` tells the pair.
                 Shape::Response { result, error: true }
                     if !result || seen.json.get("result").is_some_and(Json::is_null) =>
@@ -72,7 +64,6 @@ impl Rule for Errors {
                 Shape::Response { error: false, .. }
                     if request.is_some_and(|it| it.is_modern(context) && it.is_sound()) =>
                 {
->>>>>>> rules
                     self.served = true;
                     for breach in self.pending.drain(..) {
                         out.broken(&MEANING, context, breach);

@@ -258,11 +258,7 @@ mod tests {
                 capabilities,
                 session,
             })),
-<<<<<<< HEAD
-            (text, text).prop_map(|(case, step)| Body::Step(StepMark { subject: case.clone(), case, step })),
-=======
             (text(), text()).prop_map(|(case, step)| Body::Step(StepMark { subject: case.clone(), case, step })),
->>>>>>> rules
             (bytes(), end, any::<bool>(), prop::collection::vec(any::<String>(), 0..2)).prop_map(
                 move |(raw, end, incoming, wrong)| Body::Line(Line {
                     direction: if incoming { Direction::In } else { Direction::Out },
@@ -280,11 +276,7 @@ mod tests {
             any::<(Option<i32>, Option<i32>)>().prop_map(|(code, signal)| Body::Exited(Exit { code, signal })),
             Just(Body::Signalled { name: "SIGTERM" }),
             prop::collection::vec(any::<u32>(), 0..3).prop_map(|pids| Body::Orphans { pids }),
-<<<<<<< HEAD
-            (any::<u32>(), text, headers(), bytes(), any::<bool>()).prop_map(
-=======
             (any::<u32>(), text(), headers(), bytes(), any::<bool>()).prop_map(
->>>>>>> rules
                 move |(exchange, target, headers, body, raw)| Body::HttpRequest(HttpRequest {
                     exchange,
                     method: target.clone(),
@@ -317,13 +309,8 @@ mod tests {
                 })
             ),
             (any::<u32>(), bytes()).prop_map(|(exchange, text)| Body::SseComment { exchange, text }),
-<<<<<<< HEAD
-            (any::<u32>(), text).prop_map(|(exchange, message)| Body::SseDefect { exchange, message }),
-            (any::<u32>(), text, 0..4).prop_map(|(exchange, why, which)| Body::ExchangeEnded {
-=======
             (any::<u32>(), text()).prop_map(|(exchange, message)| Body::SseDefect { exchange, message }),
             (any::<u32>(), text(), 0..4).prop_map(|(exchange, why, which)| Body::ExchangeEnded {
->>>>>>> rules
                 exchange,
                 end: match which {
                     0 => ExchangeEnd::ClosedByUs,
@@ -332,11 +319,7 @@ mod tests {
                     _ => ExchangeEnd::Limit(why),
                 },
             }),
-<<<<<<< HEAD
-            (text, any::<Option<String>>(), any::<u32>()).prop_map(|(what, request, after)| {
-=======
             (text(), any::<Option<String>>(), any::<u32>()).prop_map(|(what, request, after)| {
->>>>>>> rules
                 Body::DeadlinePassed(DeadlinePassed { what, request, after: Duration::from_nanos(after.into()) })
             }),
             text().prop_map(|what| Body::Limit { what }),
