@@ -74,11 +74,13 @@ where
             }
         }
     };
-    if sender.send(Out::Close).is_ok() {
-        // The output may be blocked by a client that does not read; the process ends all the same.
-        let _ = timeout(GRACE, writer).await;
-    }
-    ExitStatus { code }
+    // The writer may have gone already. If it is blocked by a client that does not read, the process ends all the same.
+    let _ = sender.send(Out::Close);
+    let written = match timeout(GRACE, writer).await {
+        Ok(Ok(written)) => written,
+        Ok(Err(_)) | Err(_) => 0,
+    };
+    ExitStatus { code: code.max(written) }
 }
 
 struct Pipe {
