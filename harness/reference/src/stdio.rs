@@ -211,11 +211,11 @@ impl Pipe {
             return std::future::pending().await;
         }
         self.session.abandon();
-        self.listens.abort_all();
         let drained = async { while self.tasks.join_next().await.is_some() {} };
         // Whoever is slower than this is not waited for.
         let _ = timeout(GRACE, drained).await;
         self.tasks.abort_all();
+        self.listens.abort_all();
         if self.server.has(Fault::LingersAfterEof) {
             sleep(Duration::from_secs(60)).await;
         }
