@@ -139,7 +139,7 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
 }
 
 /// Sends comments for ever.
-pub(super) async fn drip(bytes: &UnboundedSender<Bytes>) {
+async fn drip(bytes: &UnboundedSender<Bytes>) {
     loop {
         // A client that has gone ends this by ending the task.
         let _ = bytes.send(Bytes::from_static(b": still there\n\n"));
