@@ -110,6 +110,7 @@ impl Pipe {
     async fn take_one(&mut self, message: Incoming) {
         let (server, session, outlet) = (self.server.clone(), self.session.clone(), self.outlet.clone());
         match message {
+            Incoming::Request { ref id, .. } if drops_id(&server, id) => {}
             Incoming::Request { id, method, params } if modern::is_modern(&server, &method, &params) => {
                 self.take_modern(id, method, params).await;
             }
@@ -142,9 +143,6 @@ impl Pipe {
             method == "initialize" && params.meta().is_none_or(|meta| !meta.contains_key(modern::VERSION_KEY));
         if handshake {
             self.say(Some(id), Err(modern::refuse_initialize(&server, &params)));
-            return;
-        }
-        if drops_id(&server, &id) {
             return;
         }
         let Some(flight) = self.flights.begin(&id) else {

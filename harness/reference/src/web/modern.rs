@@ -44,6 +44,10 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
     let (id, method, params) = match message {
         Incoming::Request { id, method, params } => (id, method, params),
         Incoming::Notification { method, params } => {
+            let malformed = method == "notifications/cancelled" && params.raw("requestId").is_none();
+            if malformed && server.has(Fault::MalformedCancelFatal) {
+                server.fatal.cancel();
+            }
             return match unwanted_answer(server, &method, &params) {
                 Some(answer) => json_answer(server, &answer, 200),
                 None => taken(server),

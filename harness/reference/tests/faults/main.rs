@@ -1,5 +1,5 @@
 //! Every fault reaches the wire: the same long conversation with a sound and with a broken server gives two different
-//! records, over each transport that the fault names. Whether a judge sees the right thing in the difference is proved
+//! records, over each transport and in each revision that the fault names. Whether a judge sees the right thing in the difference is proved
 //! where the judge is.
 
 #[path = "../common/mod.rs"]
@@ -9,12 +9,13 @@ mod over_pipe;
 
 use std::time::Duration;
 
-use common::meta;
+use common::{MODERN, meta};
 use mcp_reference_server::{Config, FaultInfo, Faults, Tier, Transport, faults};
 use over_http::over_http;
 use over_pipe::over_pipe;
 use serde_json::{Value, json};
 
+const LEGACY: &str = "2025-11-25";
 const QUIET: Duration = Duration::from_millis(600);
 
 fn config(info: &FaultInfo, broken: bool) -> Config {
@@ -73,6 +74,7 @@ fn questions() -> Vec<(&'static str, Value)> {
         call("none", json!({})),
         call("log_some", json!({})),
         call("ask", json!({})),
+        call("ask_both", json!({})),
         call("ask_model", json!({})),
         call("touch_list", json!({})),
         call("write_note", json!({"id": "first", "text": "new"})),
@@ -82,16 +84,18 @@ fn questions() -> Vec<(&'static str, Value)> {
 }
 
 /// What would end a server that is broken in certain ways comes last.
-fn last_questions() -> Vec<Value> {
+fn last_questions(revision: &str) -> Vec<Value> {
+    let of_era = |mut params: Value| {
+        if revision == MODERN {
+            params["_meta"] = meta();
+        }
+        params
+    };
     vec![
         notification("notifications/cancelled", json!({})),
-        request(json!("last"), "ping", json!({})),
-        request(
-            json!("wrong"),
-            "tools/call",
-            json!({"name": "pick", "arguments": {"colour": "mauve"}, "_meta": meta()}),
-        ),
-        request(json!("later"), "server/discover", json!({"_meta": meta()})),
+        request(json!("last"), "tools/list", of_era(json!({}))),
+        request(json!("wrong"), "tools/call", of_era(json!({"name": "pick", "arguments": {"colour": "mauve"}}))),
+        request(json!("later"), "tools/list", of_era(json!({}))),
     ]
 }
 
@@ -99,6 +103,10 @@ fn last_questions() -> Vec<Value> {
 fn reply(message: &Value) -> Option<Value> {
     let (id, method) = (message.get("id")?, message.get("method")?.as_str()?);
     let result = match method {
+        // One answer does not fit the question, all others are no answers.
+        "elicitation/create" if message.pointer("/params/requestedSchema/properties/size").is_some() => {
+            json!({"action": "accept", "content": {"size": "large"}})
+        }
         "elicitation/create" => json!({"action": "decline"}),
         "roots/list" => json!({"roots": []}),
         "sampling/createMessage" => {
@@ -157,31 +165,36 @@ impl Record {
     }
 }
 
-async fn converse(transport: Transport, config: &Config, sound: Option<Vec<String>>) -> Record {
+async fn converse(transport: Transport, revision: &str, config: &Config, sound: Option<Vec<String>>) -> Record {
     let mut record = Record::new(sound);
     match transport {
-        Transport::Stdio => over_pipe(config, &mut record).await,
-        Transport::Http => over_http(config, &mut record).await,
+        Transport::Stdio => over_pipe(revision, config, &mut record).await,
+        Transport::Http => over_http(revision, config, &mut record).await,
     }
     record
 }
 
-async fn unseen(transport: Transport) -> Vec<&'static str> {
+/// The faults that make no difference in a revision that they claim to break.
+async fn unseen(transport: Transport, revision: &str) -> Vec<&'static str> {
     let mut unseen = Vec::new();
     // One sound record for the default configuration and one for each personality.
     let mut sound: Vec<(Option<usize>, Vec<String>)> = Vec::new();
-    for info in faults().iter().filter(|info| info.tier == Tier::T1 && info.transports.contains(&transport)) {
+    let claims = |info: &&FaultInfo| {
+        let breaks = info.breaks.iter().any(|(_, broken)| *broken == revision);
+        breaks && info.tier == Tier::T1 && info.transports.contains(&transport)
+    };
+    for info in faults().iter().filter(claims) {
         let personality = info.personality.map(|personality| personality as usize);
         let known = sound.iter().find(|(known, _)| *known == personality).map(|(_, lines)| lines.clone());
         let expected = match known {
             Some(lines) => lines,
             None => {
-                let lines = converse(transport, &config(info, false), None).await.lines;
+                let lines = converse(transport, revision, &config(info, false), None).await.lines;
                 sound.push((personality, lines.clone()));
                 lines
             }
         };
-        if converse(transport, &config(info, true), Some(expected)).await.is_sound() {
+        if converse(transport, revision, &config(info, true), Some(expected)).await.is_sound() {
             unseen.push(info.name);
         }
     }
@@ -191,18 +204,30 @@ async fn unseen(transport: Transport) -> Vec<&'static str> {
 #[tokio::test(start_paused = true)]
 async fn the_record_of_a_sound_server_is_always_the_same() {
     for transport in [Transport::Stdio, Transport::Http] {
-        let sound = converse(transport, &Config::default(), None).await.lines;
-        let again = converse(transport, &Config::default(), Some(sound)).await;
-        assert!(again.is_sound(), "{:?}", again.lines.last());
+        for revision in [LEGACY, MODERN] {
+            let sound = converse(transport, revision, &Config::default(), None).await.lines;
+            let again = converse(transport, revision, &Config::default(), Some(sound)).await;
+            assert!(again.is_sound(), "{:?}", again.lines.last());
+        }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_fault_is_seen_over_a_pipe() {
-    assert_eq!(unseen(Transport::Stdio).await, [""; 0]);
+async fn every_legacy_fault_is_seen_over_a_pipe() {
+    assert_eq!(unseen(Transport::Stdio, LEGACY).await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_fault_is_seen_over_http() {
-    assert_eq!(unseen(Transport::Http).await, [""; 0]);
+async fn every_modern_fault_is_seen_over_a_pipe() {
+    assert_eq!(unseen(Transport::Stdio, MODERN).await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_legacy_fault_is_seen_over_http() {
+    assert_eq!(unseen(Transport::Http, LEGACY).await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_modern_fault_is_seen_over_http() {
+    assert_eq!(unseen(Transport::Http, MODERN).await, [""; 0]);
 }

@@ -8,13 +8,16 @@ use serde_json::{Value, json};
 use super::common::{Answer, MODERN, Web, initialize_params, meta, meta_with};
 use super::{QUIET, Record, found, last_questions, masked, next_page, notification, questions, reply, request};
 
-pub(super) async fn over_http(config: &Config, record: &mut Record) {
+pub(super) async fn over_http(revision: &str, config: &Config, record: &mut Record) {
     let web = Web::start(config.clone());
-    handshakes_over_http(&web, record).await;
-    legacy_over_http(&web, record).await;
-    modern_over_http(&web, record).await;
-    rounds_over_http(&web, record).await;
-    ends_over_http(config, record).await;
+    if revision == MODERN {
+        modern_over_http(&web, record).await;
+        rounds_over_http(&web, record).await;
+    } else {
+        handshakes_over_http(&web, record).await;
+        legacy_over_http(&web, record).await;
+    }
+    ends_over_http(revision, config, record).await;
 }
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -352,24 +355,27 @@ async fn rounds_over_http(web: &Web, record: &mut Record) {
 }
 
 /// What would end a server that is broken in certain ways.
-async fn ends_over_http(config: &Config, record: &mut Record) {
-    for line in last_questions() {
+async fn ends_over_http(revision: &str, config: &Config, record: &mut Record) {
+    for line in last_questions(revision) {
         let web = Web::start(config.clone());
-        let (method, params) = (line["method"].as_str().unwrap_or_default().to_owned(), line["params"].clone());
-        let legacy = open_session(&web, record, "2025-11-25", json!({})).await.unwrap_or_default();
-        let mut headers =
-            if line["params"].get("_meta").is_some() { mirrored(&method, &params) } else { vec![JSON, BOTH] };
-        if line["params"].get("_meta").is_none() {
-            headers.push(("mcp-session-id", &legacy));
+        if revision == MODERN {
+            let (method, params) = (line["method"].as_str().unwrap_or_default(), line["params"].clone());
+            note(&web, record, "POST", &mirrored(method, &params), &line.to_string()).await;
+            modern(&web, record, json!("after"), "tools/list", json!({}), meta()).await;
+        } else {
+            let session = open_session(&web, record, "2025-11-25", json!({})).await.unwrap_or_default();
+            let headers = [JSON, BOTH, ("mcp-session-id", session.as_str())];
+            note(&web, record, "POST", &headers, &line.to_string()).await;
+            note(&web, record, "POST", &headers, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
         }
-        note(&web, record, "POST", &headers, &line.to_string()).await;
-        note(
-            &web,
-            record,
-            "POST",
-            &[JSON, BOTH, ("mcp-session-id", &legacy)],
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
-        )
-        .await;
+    }
+    let web = Web::start(config.clone());
+    note(&web, record, "POST", &[JSON, BOTH], "{").await;
+    note(&web, record, "GET", &[("accept", "text/event-stream")], "").await;
+    note(&web, record, "DELETE", &[], "").await;
+    for origin in ["http://evil.example", "http://localhost.evil.example"] {
+        for method in ["POST", "GET", "DELETE"] {
+            note(&web, record, method, &[JSON, BOTH, ("origin", origin)], "{}").await;
+        }
     }
 }

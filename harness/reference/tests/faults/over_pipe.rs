@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_reference_server::Config;
 use serde_json::{Value, json};
 
-use super::common::{Pipe, initialize_params, meta, meta_with};
+use super::common::{MODERN, Pipe, initialize_params, meta, meta_with};
 use super::{QUIET, Record, found, last_questions, masked, next_page, notification, questions, reply, request};
 
 /// One conversation over a pipe, as it was seen.
@@ -53,11 +53,14 @@ impl<'a> Stdio<'a> {
     }
 }
 
-pub(super) async fn over_pipe(config: &Config, record: &mut Record) {
-    legacy_over_pipe(config, record).await;
-    handshakes_over_pipe(config, record).await;
-    modern_over_pipe(config, record).await;
-    rounds_over_pipe(config, record).await;
+pub(super) async fn over_pipe(revision: &str, config: &Config, record: &mut Record) {
+    if revision == MODERN {
+        modern_over_pipe(config, record).await;
+        rounds_over_pipe(config, record).await;
+    } else {
+        legacy_over_pipe(config, record).await;
+        handshakes_over_pipe(config, record).await;
+    }
 }
 
 async fn legacy_over_pipe(config: &Config, record: &mut Record) {
@@ -102,7 +105,7 @@ async fn handshakes_over_pipe(config: &Config, record: &mut Record) {
         for name in ["ask", "ask_roots", "ask_model"] {
             client.ask(json!(2), "tools/call", json!({"name": name})).await;
         }
-        for line in last_questions() {
+        for line in last_questions("2025-11-25") {
             client.say(&line.to_string()).await;
         }
         client.end().await;
@@ -172,11 +175,14 @@ async fn modern_over_pipe(config: &Config, record: &mut Record) {
         client.ask(json!(70), "tools/call", with(json!({"name": "touch_list"}), meta())).await;
     }
     client.ask(json!(71), "subscriptions/listen", with(json!({}), meta())).await;
+    let slow = with(json!({"name": "slow", "arguments": {"stepMs": 60000}}), meta());
+    client.ask(json!(72), "tools/call", slow).await;
+    client.say(&notification("notifications/cancelled", json!({"requestId": 72})).to_string()).await;
     client.say(&notification("notifications/cancelled", json!({"requestId": "none"})).to_string()).await;
     client.say("{").await;
     client.end().await;
     let mut client = Stdio::start(config.clone(), record);
-    for line in last_questions() {
+    for line in last_questions(MODERN) {
         client.say(&line.to_string()).await;
     }
     client.end().await;
