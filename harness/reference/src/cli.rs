@@ -49,6 +49,12 @@ struct Args {
     /// An origin that is accepted besides those of the loopback hosts; may be given several times.
     #[arg(long, value_name = "ORIGIN")]
     allowed_origin: Vec<String>,
+    /// A bearer token that every HTTP request has to bring.
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Whether only the HTTP+SSE transport of 2024-11-05 is offered.
+    #[arg(long)]
+    old_transport: bool,
     /// A legacy version that is negotiated; may be given several times, all of them by default.
     #[arg(long, value_name = "VERSION")]
     legacy_version: Vec<String>,
@@ -131,6 +137,8 @@ fn config(args: &Args) -> Result<Config, String> {
         resumable: args.resumable,
         page_size: (args.page_size > 0).then_some(args.page_size),
         allowed_origins: args.allowed_origin.clone(),
+        token: args.token.clone(),
+        old_transport: args.old_transport,
         asks_roots: args.asks_roots,
         listen_limit: args.listen_limit.map(Duration::from_millis),
         request_timeout: Duration::from_millis(args.request_timeout),

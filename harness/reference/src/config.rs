@@ -28,6 +28,10 @@ pub struct Config {
     pub faults: Faults,
     /// Origins that are accepted besides those of the loopback hosts.
     pub allowed_origins: Vec<String>,
+    /// The bearer token that every HTTP request has to bring; `None` lets everybody in.
+    pub token: Option<String>,
+    /// Whether only the HTTP+SSE transport of 2024-11-05 is offered, and of that just its first event.
+    pub old_transport: bool,
     /// The legacy versions that are negotiated.
     pub strict_legacy_versions: Vec<&'static str>,
     /// Whether a client that declared roots is asked for them after the handshake.
@@ -97,6 +101,8 @@ impl Default for Config {
             page_size: Some(3),
             faults: Faults::none(),
             allowed_origins: Vec::new(),
+            token: None,
+            old_transport: false,
             strict_legacy_versions: LEGACY_VERSIONS.to_vec(),
             asks_roots: true,
             listen_limit: None,

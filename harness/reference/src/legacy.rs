@@ -118,7 +118,7 @@ async fn served(
 ) -> Result<Body, RpcError> {
     match method {
         "initialize" => return initialize(server, session, params),
-        "ping" if server.has(Fault::PingNotEmpty) => return Ok(json!("pong").into()),
+        "ping" if server.has(Fault::PingNotEmpty) => return Ok(json!({"pong": true}).into()),
         "ping" if server.has(Fault::PingUnknown) => return Err(RpcError::unknown_method(method)),
         "ping" if server.has(Fault::PingNeedsParams) && params.object().is_none() => {
             return Err(RpcError::invalid_params("params are missing"));

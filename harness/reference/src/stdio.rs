@@ -74,11 +74,13 @@ where
             }
         }
     };
-    if sender.send(Out::Close).is_ok() {
-        // The output may be blocked by a client that does not read; the process ends all the same.
-        let _ = timeout(GRACE, writer).await;
-    }
-    ExitStatus { code }
+    // The writer may have gone already. If it is blocked by a client that does not read, the process ends all the same.
+    let _ = sender.send(Out::Close);
+    let written = match timeout(GRACE, writer).await {
+        Ok(Ok(written)) => written,
+        Ok(Err(_)) | Err(_) => 0,
+    };
+    ExitStatus { code: code.max(written) }
 }
 
 struct Pipe {
@@ -108,6 +110,7 @@ impl Pipe {
     async fn take_one(&mut self, message: Incoming) {
         let (server, session, outlet) = (self.server.clone(), self.session.clone(), self.outlet.clone());
         match message {
+            Incoming::Request { ref id, .. } if drops_id(&server, id) => {}
             Incoming::Request { id, method, params } if modern::is_modern(&server, &method, &params) => {
                 self.take_modern(id, method, params).await;
             }
@@ -140,9 +143,6 @@ impl Pipe {
             method == "initialize" && params.meta().is_none_or(|meta| !meta.contains_key(modern::VERSION_KEY));
         if handshake {
             self.say(Some(id), Err(modern::refuse_initialize(&server, &params)));
-            return;
-        }
-        if drops_id(&server, &id) {
             return;
         }
         let Some(flight) = self.flights.begin(&id) else {
@@ -209,11 +209,11 @@ impl Pipe {
             return std::future::pending().await;
         }
         self.session.abandon();
-        self.listens.abort_all();
         let drained = async { while self.tasks.join_next().await.is_some() {} };
         // Whoever is slower than this is not waited for.
         let _ = timeout(GRACE, drained).await;
         self.tasks.abort_all();
+        self.listens.abort_all();
         if self.server.has(Fault::LingersAfterEof) {
             sleep(Duration::from_secs(60)).await;
         }

@@ -1,6 +1,7 @@
 //! The tools: their published descriptions and what they do. [`list`] and [`call`] are the two methods; paging, result
 //! decoration and the envelope are left to `features`.
 
+use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -17,17 +18,22 @@ use crate::server::{Change, Counted};
 
 /// All tools as they are published, in a fixed order.
 pub(crate) fn list(call: &Call) -> Vec<Value> {
-    let mut tools = described();
+    let mut tools = TOOLS.clone();
     if call.server.world().extra {
-        tools.push(tool(
-            "extra",
-            "Is there after touch_list was called an odd number of times.",
-            READ_ONLY,
-            closed(json!({}), &[]),
-        ));
+        tools.push(extra());
     }
     break_list(call, &mut tools);
     tools
+}
+
+/// One tool as it is published.
+pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
+    if !call.server.config.faults.is_empty() {
+        // A fault may have changed the list, and a name that is listed has to be found.
+        return list(call).into_iter().find(|tool| is_named(tool, name));
+    }
+    let extra = || Some(extra()).filter(|tool| call.server.world().extra && is_named(tool, name));
+    TOOLS.iter().find(|tool| is_named(tool, name)).cloned().or_else(extra)
 }
 
 /// Calls a tool.
@@ -43,8 +49,7 @@ pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop
         Some(_) => return Err(RpcError::invalid_params("arguments has to be an object").into()),
     };
     let lookup = if call.has(Fault::ToolNamesCaseBlind) { name.to_lowercase() } else { name.clone() };
-    let Some(tool) = list(call).into_iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&lookup))
-    else {
+    let Some(tool) = find(call, &lookup) else {
         return unknown_tool(call, &name);
     };
     call.open_flow("tools/call", &json!(name), params)?;
@@ -74,6 +79,17 @@ pub(crate) fn failed(why: &str) -> Value {
 const READ_ONLY: &str = r#"{"readOnlyHint": true, "openWorldHint": false}"#;
 const WRITES: &str = r#"{"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false}"#;
 const DESTROYS: &str = r#"{"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false}"#;
+
+static TOOLS: LazyLock<Vec<Value>> = LazyLock::new(described);
+
+fn extra() -> Value {
+    let about = "Is there after touch_list was called an odd number of times.";
+    tool("extra", about, READ_ONLY, closed(json!({}), &[]))
+}
+
+fn is_named(tool: &Value, name: &str) -> bool {
+    tool.get("name").and_then(Value::as_str) == Some(name)
+}
 
 fn described() -> Vec<Value> {
     let text = |length: u64| json!({"type": "string", "minLength": 1, "maxLength": length});

@@ -11,14 +11,18 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming as RequestBody;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN};
+use hyper::header::{
+    ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, ORIGIN, WWW_AUTHENTICATE,
+};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::unbounded_channel;
 
 use crate::config::{Config, Eras, MODERN};
 use crate::faults::Fault;
@@ -78,6 +82,22 @@ async fn answer(server: &Arc<Server>, request: Request<RequestBody>) -> Response
     }
     if head.uri.path() != ENDPOINT {
         return empty(StatusCode::NOT_FOUND);
+    }
+    if !token_given(server, &head.headers) {
+        let mut response = empty(StatusCode::UNAUTHORIZED);
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
+    }
+    if server.config.old_transport {
+        return old_transport(server, &head.method);
+    }
+    if server.has(Fault::RedirectsAway) {
+        let mut response = empty(StatusCode::TEMPORARY_REDIRECT);
+        response.headers_mut().insert(LOCATION, HeaderValue::from_static("http://127.0.0.1:9/elsewhere"));
+        return response;
+    }
+    if server.has(Fault::ServesPages) {
+        return page();
     }
     let legacy = server.config.eras != Eras::ModernOnly;
     let modern_claim = text(&head.headers, headers::VERSION) == Some(MODERN) && server.config.eras == Eras::Dual;
@@ -146,6 +166,26 @@ fn origin_allowed(server: &Server, method: &Method, headers: &HeaderMap) -> bool
     };
     let port_sound = port.is_none_or(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
     port_sound && matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+fn token_given(server: &Server, headers: &HeaderMap) -> bool {
+    let Some(token) = &server.config.token else { return true };
+    text(headers, AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer ")) == Some(token)
+}
+
+/// The transport of 2024-11-05 as far as a client has to recognize it: a stream that begins by naming an endpoint.
+fn old_transport(server: &Server, method: &Method) -> Response<Reply> {
+    if method != Method::GET {
+        return empty(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let (sender, receiver) = unbounded_channel();
+    // The receiver is at hand, so that sending cannot fail.
+    let _ = sender.send(Bytes::from_static(b"event: endpoint\ndata: /messages?session=1\n\n"));
+    let open = tokio::spawn(async move {
+        let _sender = sender;
+        std::future::pending::<()>().await;
+    });
+    body::stream(server, receiver, Some(body::AbortGuard(open.abort_handle())))
 }
 
 /// Whether a kind of answer is among those that the client takes; one that says nothing takes all.

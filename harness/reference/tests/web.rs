@@ -291,3 +291,22 @@ async fn the_form_of_answers_can_be_chosen() {
     assert_eq!(answer.message().await["result"]["supportedVersions"], json!([MODERN]));
     assert!(answer.event().await.is_none());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_token_can_be_demanded() {
+    let web = Web::start(Config { token: Some("secret".to_owned()), ..Config::default() });
+    let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+    for headers in [vec![], vec![("authorization", "Bearer other")]] {
+        let refused = web.post(&headers, ping).await;
+        assert_eq!((refused.status, refused.headers["www-authenticate"].as_bytes()), (401, b"Bearer".as_slice()));
+    }
+    assert_eq!(web.post(&[("authorization", "Bearer secret")], ping).await.status, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_old_transport_is_recognizable() {
+    let web = Web::start(Config { old_transport: true, ..Config::default() });
+    assert_eq!(web.post(&[], "{}").await.status, 405);
+    let mut stream = web.http("GET", &[("accept", "text/event-stream")], "").await;
+    assert_eq!(stream.event().await.expect("an event").data, "/messages?session=1");
+}

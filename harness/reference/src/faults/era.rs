@@ -80,7 +80,7 @@ faults! { ERAS:
         legacy ["ping-empty-result"]
         collateral_legacy ["base-implements-base-and-lifecycle"];
     PingNotEmpty "ping-not-empty" T1 [Stdio Http]
-        "ping is answered with a result that is no object"
+        "the result of ping is not empty"
         legacy ["ping-empty-result"];
     PingNeedsParams "ping-needs-params" T1 [Stdio Http]
         "ping without params is refused"

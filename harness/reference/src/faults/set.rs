@@ -52,6 +52,11 @@ impl Faults {
         self
     }
 
+    /// Whether the server is sound.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether the server has a fault.
     pub fn has(&self, fault: Fault) -> bool {
         self.0.contains(&fault)

@@ -207,4 +207,18 @@ faults! { WEB:
     ParamIntegerComparedAsText "param-integer-compared-as-text" T1 [Http]
         "integers in headers are compared as text"
         modern ["param-header-integer-numeric"];
+    RedirectsAway "redirects-away" T1 [Http]
+        "every request is redirected to another port"
+        legacy ["http-single-endpoint-post-and-get" "base-implements-base-and-lifecycle"]
+        modern ["http-single-endpoint-post" "discover-implemented"];
+    ServesPages "serves-pages" T1 [Http]
+        "every request is answered with a page"
+        legacy ["http-request-answered-json-or-sse" "base-implements-base-and-lifecycle"]
+        modern ["http-request-response-content-type" "discover-implemented"]
+        collateral_legacy ["http-get-sse-or-405"];
+    EndlessStream "endless-stream" T2 [Http]
+        "streams hold comments and never a message"
+        legacy ["sse-response-eventually" "base-response-one-per-request"]
+        modern ["http-sse-ends-with-response"]
+        personality SSE;
 }

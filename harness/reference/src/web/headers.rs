@@ -66,8 +66,8 @@ pub(crate) fn check_arguments(call: &Call, headers: &HeaderMap, params: &Params)
     if server.has(Fault::ParamHeadersIgnored) {
         return Ok(());
     }
-    let name = params.get("name");
-    let Some(tool) = tools::list(call).into_iter().find(|tool| tool.get("name") == name) else { return Ok(()) };
+    let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+    let Some(tool) = tools::find(call, name) else { return Ok(()) };
     let mut mirrored = Vec::new();
     collect(tool.get("inputSchema"), params.get("arguments"), &mut mirrored);
     for (header, value) in mirrored {

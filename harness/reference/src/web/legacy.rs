@@ -225,6 +225,9 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
     let (server_of_pump, session) = (server.clone(), session.clone());
     let pump = tokio::spawn(async move {
         let server = server_of_pump;
+        if server.has(Fault::EndlessStream) {
+            session.streams.drip(number).await;
+        }
         let mut next = first;
         while let Some(item) = next {
             let (message, last) = match item {

@@ -2,11 +2,14 @@
 //! stream. Whoever closes the connection has cancelled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::time::sleep;
 
 use super::body::{AbortGuard, Reply, event, stream};
 use super::{empty, headers, json as json_answer, refusal, taken, text};
@@ -41,6 +44,10 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
     let (id, method, params) = match message {
         Incoming::Request { id, method, params } => (id, method, params),
         Incoming::Notification { method, params } => {
+            let malformed = method == "notifications/cancelled" && params.raw("requestId").is_none();
+            if malformed && server.has(Fault::MalformedCancelFatal) {
+                server.fatal.cancel();
+            }
             return match unwanted_answer(server, &method, &params) {
                 Some(answer) => json_answer(server, &answer, 200),
                 None => taken(server),
@@ -111,6 +118,9 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
             let pump = tokio::spawn(async move {
                 let server = server_of_pump;
                 let _guard = guard;
+                if server.has(Fault::EndlessStream) {
+                    drip(&bytes).await;
+                }
                 let mut next = Some(first);
                 while let Some(item) = next {
                     let (message, last) = match item {
@@ -129,6 +139,15 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
             let guard = disconnects_cancel.then(|| AbortGuard(pump.abort_handle()));
             stream(server, receiver, guard)
         }
+    }
+}
+
+/// Sends comments for ever.
+async fn drip(bytes: &UnboundedSender<Bytes>) {
+    loop {
+        // A client that has gone ends this by ending the task.
+        let _ = bytes.send(Bytes::from_static(b": still there\n\n"));
+        sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::sleep;
 
 use super::body::event;
 use crate::faults::Fault;
@@ -67,6 +69,17 @@ impl Streams {
 
     pub(crate) fn push(&self, server: &Server, number: u64, frame: &[u8]) {
         lock(&self.inner).push(server, &self.tag, number, frame);
+    }
+
+    /// Sends comments on a stream for ever, as only a broken server does.
+    pub(crate) async fn drip(&self, number: u64) {
+        loop {
+            let live = lock(&self.inner).streams.get(&number).and_then(|stream| stream.live.clone());
+            if live.is_none_or(|live| live.send(Bytes::from_static(b": still there\n\n")).is_err()) {
+                return std::future::pending().await;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
     }
 
     pub(crate) fn finish(&self, number: u64) {
