@@ -53,6 +53,7 @@ pub struct Context {
     raw: bool,
     array: bool,
     last_out: Option<RequestKey>,
+    notified: Option<u64>,
     legacy_served: bool,
     modern_sent: bool,
     limited: bool,
@@ -159,6 +160,11 @@ impl Context {
     /// Something malformed or unusual of ours may still be answered by an error that names no request.
     pub fn odd(&self) -> bool {
         self.odd_count > 0
+    }
+
+    /// A notification of ours may still be answered, though it must not be: what comes without an id may be about it.
+    pub fn notification_pending(&self) -> bool {
+        self.notified.is_some()
     }
 
     /// We wrote raw bytes on this connection.
@@ -463,6 +469,7 @@ impl Context {
 
     /// Notes what a notification of ours does; whether it is one that cannot provoke an error.
     fn notified(&mut self, seq: u64, json: &Json) -> bool {
+        self.notified = Some(seq);
         match json.get("method").and_then(Json::as_str) {
             Some("notifications/cancelled") => {
                 let id = Id::of(json.pointer("/params/requestId"));
@@ -512,6 +519,10 @@ impl Context {
             if let Some(key) = answer.request {
                 self.learn(key, item);
                 if !answer.again {
+                    let sent = self.requests.get(&key).map(|request| request.event);
+                    if answer.likeness == Likeness::Exact && sent > self.notified {
+                        self.notified = None;
+                    }
                     self.settle(seq, key);
                 }
             }
@@ -567,7 +578,10 @@ impl Context {
             }
             // On a shared channel only a lone request that was sent last, on a connection without anything odd, can be meant.
             let lone = self.last_out.filter(|_| channel == Channel::Stdio && self.open.len() == 1 && !self.odd());
-            let lone = lone.filter(|key| self.open.contains(key)).and_then(|key| self.requests.get(&key));
+            let lone = lone
+                .filter(|_| self.notified.is_none())
+                .filter(|key| self.open.contains(key))
+                .and_then(|key| self.requests.get(&key));
             return lone.map_or(nobody(Likeness::Missing), |request| found(request, Likeness::Missing));
         }
         // The own request of an exchange, unanswered before answered.
