@@ -117,12 +117,9 @@ fn stray_result(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
         context.in_flight().any(|request| request.is_sound() && request.method.as_ref() != "subscriptions/listen");
     let unnamed = seen.answer.is_some_and(|answer| answer.likeness == Likeness::Missing);
     // Without a waiting request it is one answer too many, which `answers` tells.
-    if waits
-        && !(unnamed && context.notification_pending())
-        && !context.forgot()
-        && !context.odd()
-        && on_shared_channel(seen, context)
-    {
+    let clear = !context.forgot() && !context.odd() && on_shared_channel(seen, context);
+    let about_notification = unnamed && context.notification_pending();
+    if waits && clear && !about_notification {
         let found = show(seen.json.get("id"));
         out.check(
             &RESULT_ID,
