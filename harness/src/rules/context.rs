@@ -568,8 +568,9 @@ impl Context {
             request: Some(request.key),
             likeness,
             again: request.answered.is_some(),
+            unsure: false,
         };
-        let nobody = |likeness| Answer { request: None, likeness, again: false };
+        let nobody = |likeness| Answer { request: None, likeness, again: false, unsure: false };
         let unanswered = |request: &&Request| request.answered.is_none();
         if matches!(id, Id::Absent | Id::Null) {
             let mut waiting = posted.iter().copied().filter(unanswered);
@@ -611,9 +612,15 @@ impl Context {
         let by_likeness = |again: bool| {
             pool.iter().filter(|it| it.answered.is_some() == again).find_map(|it| alike(it).map(|how| found(it, how)))
         };
-        // One that waits under a like id is meant rather than one that has its answer under the same.
-        let again = || exact.last().map(|request| found(request, Likeness::Exact));
-        if let Some(answer) = by_likeness(false).or_else(again).or_else(|| by_likeness(true)) {
+        // One that waits under a like id may be meant rather than one that has its answer under the same, if both were
+        // in flight together.
+        let again = exact.last().map(|request| found(request, Likeness::Exact));
+        let together = |answer: &Answer| {
+            let sent = answer.request.and_then(|key| self.requests.get(&key)).map(|request| request.event);
+            exact.last().is_none_or(|other| other.answered > sent)
+        };
+        let like = by_likeness(false).filter(together).map(|answer| Answer { unsure: again.is_some(), ..answer });
+        if let Some(answer) = like.or(again).or_else(|| by_likeness(true)) {
             return answer;
         }
         let mut waiting = posted.iter().copied().filter(unanswered);
