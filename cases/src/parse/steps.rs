@@ -13,8 +13,8 @@ use super::{
 use crate::{
     ast::{
         Await, AwaitTarget, Capture, ConversationRef, Expect, ExpectExit, ExpectNothing, ExpectSubject, ForEach, Http,
-        HttpRaw, LoopSource, NamedCheck, Notify, Open, Probe, ProcessSignal, Raw, Request, RequestStep, Require,
-        Requirement, Retry, Send, Span, Spanned, Step, ToolKind, Transport,
+        HttpRaw, LoopSource, NamedCheck, Notify, Open, Probe, ProcessSignal, PromptKind, Raw, Request, RequestStep,
+        Require, Requirement, Retry, Send, Span, Spanned, Step, ToolKind, Transport,
     },
     nearest::nearest,
 };
@@ -505,10 +505,18 @@ impl Lower<'_> {
                 self.templates(node, "a list of values")?.into_iter().map(|value| value.node).collect(),
             ),
             "tool" if matches!(node.kind, Kind::Map(_)) => LoopSource::Tools(self.tool_kind(node)?),
+            "prompt" => {
+                const KINDS: &[&str] = &["all", "argument", "optional", "required"];
+                LoopSource::Prompts(match self.word(node, KINDS, "kind of prompt")? {
+                    "argument" => PromptKind::Argument,
+                    "optional" => PromptKind::Optional,
+                    "required" => PromptKind::Required,
+                    _ => PromptKind::All,
+                })
+            }
             _ => {
                 self.word(node, &["all"], "choice")?;
                 match name {
-                    "prompt" => LoopSource::Prompts,
                     "resource" => LoopSource::Resources,
                     "template" => LoopSource::Templates,
                     _ => LoopSource::Tools(ToolKind::default()),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::call::{Call, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
+use crate::server::{Server, lock};
 use crate::{prompts, resources, tools};
 
 /// The methods of [`serve`].
@@ -19,6 +20,11 @@ pub(crate) const METHODS: &[&str] = &[
     "prompts/get",
     "completion/complete",
 ];
+
+/// Whether a method of [`serve`] is there for clients.
+pub(crate) fn offered(server: &Server, method: &str) -> bool {
+    METHODS.contains(&method) && !server.config.bare
+}
 
 /// The methods whose work can take long, so that others must not wait for it.
 pub(crate) fn takes_long(method: &str) -> bool {
@@ -53,6 +59,9 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
     if method == "completion/complete" && call.has(Fault::CompletionAdvertisedNotServed) {
         return Some(RpcError::unknown_method(method).status(404));
     }
+    if method == "resources/templates/list" && call.has(Fault::TemplatesUnknown) {
+        return Some(RpcError::unknown_method(method).status(404));
+    }
     if method == "tools/list" && call.has(Fault::ListInternalError) {
         return Some(RpcError::new(-32603, "internal error"));
     }
@@ -74,10 +83,21 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
             None => return Err(refused()),
         },
         Some(_) if call.has(Fault::BogusCursorAsFirstPage) => 0,
+        Some(_) if call.has(Fault::CursorOfAnotherTypeFatal) => {
+            call.server.fatal.cancel();
+            0
+        }
         Some(_) => return Err(refused()),
     };
     if offset > 0 && call.has(Fault::NextPageRefused) {
         return Err(refused());
+    }
+    if offset > 0 && call.has(Fault::CursorUsedUp) {
+        // Only a cursor that was asked for a moment ago is gone, so that two walks do not disturb each other much.
+        let last = lock(&call.server.memory).last_cursor.replace(format!("{key} {offset}"));
+        if last == Some(format!("{key} {offset}")) {
+            return Err(refused());
+        }
     }
     let total = items.len();
     let size = call.server.config.page_size.unwrap_or(usize::MAX).max(1);

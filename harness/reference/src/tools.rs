@@ -40,9 +40,13 @@ pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
 pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop> {
     let name = match params.get("name") {
         Some(Value::String(name)) => name.clone(),
+        _ if call.has(Fault::MalformedCallAsToolError) => return Err(Stop::Tool("a tool needs a name".to_owned())),
         _ => return Err(RpcError::invalid_params("tools/call needs a name").into()),
     };
     let arguments = match params.get("arguments") {
+        None if call.has(Fault::ArgumentsDemanded) => {
+            return Err(RpcError::invalid_params("tools/call needs arguments").into());
+        }
         None => json!({}),
         Some(arguments @ Value::Object(_)) => arguments.clone(),
         Some(_) if call.has(Fault::ArgumentsNotChecked) => json!({}),
@@ -385,7 +389,7 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
     if call.has(Fault::ToolNamesRepeat)
         && let Some(first) = tools.first().cloned()
     {
-        tools.push(first);
+        tools.insert(1, first);
     }
     if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(2) {
         tools.reverse();

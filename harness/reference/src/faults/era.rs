@@ -24,6 +24,9 @@ faults! { ERAS:
     InitializeUnchecked "initialize-unchecked" T1 [Stdio Http]
         "initialize is served without its members"
         legacy ["lifecycle-initialize-missing-params"];
+    CapabilitiesDemanded "capabilities-demanded" T1 [Stdio Http]
+        "initialize of a client without capabilities is refused"
+        legacy ["lifecycle-empty-client-capabilities"];
     ServesBeforeInitialize "serves-before-initialize" T1 [Stdio]
         "requests are served before initialize"
         legacy ["lifecycle-initialize-first"];
@@ -73,8 +76,9 @@ faults! { ERAS:
         modern ["completion-capability-declared" "completion-undeclared-method-not-found"];
     LoggingUndeclared "logging-undeclared" T1 [Stdio Http]
         "log messages are sent without the capability"
-        legacy ["logging-capability-declared"]
-        modern ["logging-capability-declared"];
+        legacy ["logging-capability-declared" "logging-undeclared-setlevel-rejected"]
+        modern ["logging-capability-declared"]
+        collateral_legacy ["lifecycle-features-advertised"];
     PingUnknown "ping-unknown" T1 [Stdio Http]
         "ping is an unknown method"
         legacy ["ping-empty-result"]
@@ -86,6 +90,10 @@ faults! { ERAS:
         "ping without params is refused"
         legacy ["ping-params-optional"]
         collateral_legacy ["ping-empty-result"];
+    PingNeverAnswered "ping-never-answered" T1 [Stdio Http]
+        "ping is never answered"
+        legacy ["ping-prompt"]
+        collateral_legacy ["base-response-one-per-request" "ping-empty-result" "ping-params-optional"];
     PingInModern "ping-in-modern" T1 [Stdio Http]
         "ping is served in the revision that has none"
         modern ["removed-ping"];
@@ -99,6 +107,9 @@ faults! { ERAS:
         "the list of supported versions is empty"
         modern ["discover-supported-versions-include-served"]
         collateral_modern ["version-supported-consistent"];
+    DiscoverListsUnserved "discover-lists-unserved" T1 [Stdio Http]
+        "a version is listed that is not served"
+        modern ["version-listed-is-served" "version-supported-consistent"];
     DiscoverVersionsAsText "discover-versions-as-text" T1 [Stdio Http]
         "the supported versions are a single string"
         modern ["discover-supported-versions-shape"]
@@ -110,6 +121,13 @@ faults! { ERAS:
         "a request is served whatever version it names"
         modern ["version-unsupported-32022"]
         collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method"];
+    LegacyVersionServed "legacy-version-served" T1 [Stdio Http]
+        "a server of 2026-07-28 alone serves a request that names an older version"
+        modern ["version-known-but-declined"]
+        personality MODERN;
+    MismatchPoisons "mismatch-poisons" T1 [Stdio]
+        "the request after an unsupported version is refused"
+        modern ["version-retry-after-mismatch"];
     VersionsComparedAsText "versions-compared-as-text" T1 [Stdio Http]
         "every version that sorts behind the own one is served"
         modern ["version-exact-match" "version-unsupported-32022"];

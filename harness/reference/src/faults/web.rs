@@ -86,8 +86,8 @@ faults! { WEB:
         "MCP-Protocol-Version is checked on POST alone"
         legacy ["version-header-unsupported-400-on-get-delete"];
     VersionHeaderDemanded "version-header-demanded" T1 [Http]
-        "requests without MCP-Protocol-Version are refused, initialize included"
-        legacy ["version-header-missing-tolerated" "version-header-not-needed-on-initialize"];
+        "requests without MCP-Protocol-Version are refused, initialize alone excepted"
+        legacy ["version-header-missing-tolerated"];
     PrimingMissing "priming-missing" T1 [Http]
         "streams begin without an event id"
         legacy ["sse-priming-event"]
