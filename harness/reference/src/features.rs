@@ -39,6 +39,10 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     if call.has(Fault::NeverAnswersPromptsList) && method == "prompts/list" {
         return std::future::pending().await;
     }
+    if is_fatal(call, method, params) {
+        call.server.fatal.cancel();
+        return std::future::pending().await;
+    }
     if let Some(error) = broken_refusal(call, method) {
         return Err(error.into());
     }
@@ -52,6 +56,21 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
         "prompts/get" => prompts::get(call, params).await,
         "completion/complete" => prompts::complete(call, params),
         _ => Err(RpcError::unknown_method(method).status(404).into()),
+    }
+}
+
+/// What ends a broken server.
+fn is_fatal(call: &Call, method: &str, params: &Params) -> bool {
+    let no_text = |value: Option<&Value>| value.is_some_and(|value| !value.is_string());
+    match method {
+        "completion/complete" => {
+            let value = params.get("argument").and_then(|argument| argument.get("value"));
+            call.has(Fault::CompletionOddValueFatal) && no_text(value)
+        }
+        "resources/read" => {
+            call.has(Fault::EmptyUriFatal) && params.get("uri").and_then(Value::as_str).is_some_and(str::is_empty)
+        }
+        _ => call.has(Fault::CursorOfAnotherTypeFatal) && no_text(params.get("cursor")),
     }
 }
 
@@ -72,7 +91,7 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
 fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> Result<Value, Stop> {
     let refused = || Stop::Error(RpcError::invalid_params("the cursor is not valid"));
     let offset = match params.get("cursor") {
-        None if call.has(Fault::CursorDemanded) => return Err(refused()),
+        None if key == "tools" && call.has(Fault::CursorDemanded) => return Err(refused()),
         None => 0,
         Some(Value::String(cursor)) => match offset(call, key, cursor) {
             Some(offset) => offset,
@@ -83,10 +102,6 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
             None => return Err(refused()),
         },
         Some(_) if call.has(Fault::BogusCursorAsFirstPage) => 0,
-        Some(_) if call.has(Fault::CursorOfAnotherTypeFatal) => {
-            call.server.fatal.cancel();
-            0
-        }
         Some(_) => return Err(refused()),
     };
     if offset > 0 && call.has(Fault::NextPageRefused) {

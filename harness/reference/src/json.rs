@@ -9,7 +9,8 @@ use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::faults::Fault;
+use crate::faults::{Fault, Faults};
+use crate::prompts::UNKNOWN_PROMPT;
 use crate::server::Server;
 
 /// A JSON value as it was written: a request id, a progress token.
@@ -283,7 +284,7 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     if faults.has(Fault::JsonrpcVersionWrong) {
         envelope.jsonrpc = Some("1.0");
     }
-    if faults.has(Fault::JsonrpcMemberMissing) {
+    if faults.has(Fault::JsonrpcMemberMissing) && !matches!(message, Message::Answer { outcome: Err(_), .. }) {
         envelope.jsonrpc = None;
     }
     let answer = matches!(message, Message::Answer { .. });
@@ -411,6 +412,8 @@ fn broken_id(server: &Server, id: Raw) -> Raw {
 
 fn error_value(server: &Server, error: &RpcError) -> Value {
     let faults = &server.config.faults;
+    // One kind of error is malformed, so that the fault is not taken for that of every check that looks at a code.
+    let faults = if error.message.starts_with(UNKNOWN_PROMPT) { faults } else { &Faults::none() };
     let mut value = Map::new();
     let code = match () {
         () if faults.has(Fault::ErrorCodeString) => json!(error.code.to_string()),

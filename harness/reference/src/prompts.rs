@@ -8,6 +8,9 @@ use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::resources::{self, NOTE_TEMPLATE};
 
+/// How every error for an unknown prompt begins.
+pub(crate) const UNKNOWN_PROMPT: &str = "unknown prompt";
+
 const STYLES: &[&str] = &["formal", "friendly", "funny", "frosty"];
 
 /// All prompts, in a fixed order.
@@ -100,11 +103,6 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
     let reference = params.get("ref").and_then(Value::as_object).ok_or_else(|| invalid("completion needs a ref"))?;
     if params.get("argument").is_none() && call.has(Fault::CompletionGapsTaken) {
         return Ok(json!({"completion": {"values": [], "total": 0, "hasMore": false}}));
-    }
-    let odd = params.get("argument").and_then(|argument| argument.get("value")).is_some_and(|value| !value.is_string());
-    if odd && call.has(Fault::CompletionOddValueFatal) {
-        call.server.fatal.cancel();
-        return Err(invalid("the value of an argument is a string"));
     }
     let argument = params.get("argument").and_then(Value::as_object).ok_or_else(|| invalid("an argument is needed"))?;
     let name = text(argument.get("name")).ok_or_else(|| invalid("the argument needs a name"))?;
@@ -202,7 +200,7 @@ fn unknown_prompt(call: &Call, name: &str) -> Result<Value, Stop> {
         return Ok(json!({"messages": []}));
     }
     let code = if call.has(Fault::UnknownPromptInternalError) { -32603 } else { -32602 };
-    Err(RpcError::new(code, format!("unknown prompt: {name}")).into())
+    Err(RpcError::new(code, format!("{UNKNOWN_PROMPT}: {name}")).into())
 }
 
 fn break_messages(call: &Call, messages: &mut [Value]) {

@@ -75,10 +75,6 @@ pub(crate) fn templates(call: &Call) -> Vec<Value> {
 /// Reads one resource.
 pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop> {
     let uri = match params.get("uri") {
-        Some(Value::String(uri)) if uri.is_empty() && call.has(Fault::EmptyUriFatal) => {
-            call.server.fatal.cancel();
-            return std::future::pending().await;
-        }
         Some(Value::String(uri)) => uri.clone(),
         _ if call.has(Fault::MissingUriReadsFirst) => TEXTS.first().map_or("", |(uri, ..)| uri).to_owned(),
         _ => return Err(RpcError::invalid_params("resources/read needs a uri").into()),

@@ -40,7 +40,6 @@ pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
 pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop> {
     let name = match params.get("name") {
         Some(Value::String(name)) => name.clone(),
-        _ if call.has(Fault::MalformedCallAsToolError) => return Err(Stop::Tool("a tool needs a name".to_owned())),
         _ => return Err(RpcError::invalid_params("tools/call needs a name").into()),
     };
     let arguments = match params.get("arguments") {
@@ -49,7 +48,9 @@ pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop
         }
         None => json!({}),
         Some(arguments @ Value::Object(_)) => arguments.clone(),
-        Some(_) if call.has(Fault::ArgumentsNotChecked) => json!({}),
+        Some(_) if call.has(Fault::MalformedCallAsToolError) => {
+            return Err(Stop::Tool("arguments has to be an object".to_owned()));
+        }
         Some(_) => return Err(RpcError::invalid_params("arguments has to be an object").into()),
     };
     let lookup = if call.has(Fault::ToolNamesCaseBlind) { name.to_lowercase() } else { name.clone() };
@@ -391,8 +392,8 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
     {
         tools.insert(1, first);
     }
-    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(2) {
-        tools.reverse();
+    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(5) {
+        tools.swap(0, 1);
     }
     for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
         let fail = tool.get("name") == Some(&json!("fail"));

@@ -82,27 +82,28 @@ faults! { ERAS:
     PingUnknown "ping-unknown" T1 [Stdio Http]
         "ping is an unknown method"
         legacy ["ping-empty-result"]
-        collateral_legacy ["base-implements-base-and-lifecycle"];
+        collateral_legacy ["base-implements-base-and-lifecycle" "base-response-id-echoes-request" "version-header-negotiated-accepted" "ping-params-optional"];
     PingNotEmpty "ping-not-empty" T1 [Stdio Http]
         "the result of ping is not empty"
         legacy ["ping-empty-result"];
     PingNeedsParams "ping-needs-params" T1 [Stdio Http]
         "ping without params is refused"
         legacy ["ping-params-optional"]
-        collateral_legacy ["ping-empty-result"];
+        collateral_legacy ["ping-empty-result" "base-response-id-echoes-request" "version-header-negotiated-accepted"];
     PingNeverAnswered "ping-never-answered" T1 [Stdio Http]
         "ping is never answered"
         legacy ["ping-prompt"]
-        collateral_legacy ["base-response-one-per-request" "ping-empty-result" "ping-params-optional"];
+        collateral_legacy ["base-response-one-per-request" "ping-empty-result" "ping-params-optional" "base-response-id-echoes-request" "version-header-negotiated-accepted"];
     PingInModern "ping-in-modern" T1 [Stdio Http]
         "ping is served in the revision that has none"
         modern ["removed-ping"];
     DiscoverUnknown "discover-unknown" T1 [Stdio Http]
         "server/discover is an unknown method"
         modern ["discover-implemented"];
-    DiscoverDemandedFirst "discover-demanded-first" T1 [Stdio Http]
+    DiscoverDemandedFirst "discover-demanded-first" T1 [Stdio]
         "everything is refused until server/discover was called"
-        modern ["discover-not-required-first"];
+        modern ["discover-not-required-first"]
+        collateral_modern ["completion-missing-argument" "completion-unknown-prompt" "logging-set-level-removed" "prompts-get-unknown-name" "tools-call-unknown-tool-code"];
     DiscoverListsNothing "discover-lists-nothing" T1 [Stdio Http]
         "the list of supported versions is empty"
         modern ["discover-supported-versions-include-served"]
@@ -120,20 +121,23 @@ faults! { ERAS:
     AnyVersionServed "any-version-served" T1 [Stdio Http]
         "a request is served whatever version it names"
         modern ["version-unsupported-32022"]
-        collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method"];
+        collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method" "era-recognisable-error"];
     LegacyVersionServed "legacy-version-served" T1 [Stdio Http]
         "a server of 2026-07-28 alone serves a request that names an older version"
         modern ["version-known-but-declined"]
         personality MODERN;
     MismatchPoisons "mismatch-poisons" T1 [Stdio]
         "the request after an unsupported version is refused"
-        modern ["version-retry-after-mismatch"];
+        modern ["version-retry-after-mismatch"]
+        collateral_modern ["version-exact-match"];
     VersionsComparedAsText "versions-compared-as-text" T1 [Stdio Http]
         "every version that sorts behind the own one is served"
-        modern ["version-exact-match" "version-unsupported-32022"];
+        modern ["version-exact-match" "version-unsupported-32022"]
+        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-unsupported-on-every-method"];
     VersionCheckedOnce "version-checked-once" T1 [Stdio Http]
         "the version is checked on the first request only"
-        modern ["version-unsupported-on-every-method"];
+        modern ["version-unsupported-on-every-method"]
+        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-exact-match" "version-unsupported-32022"];
     VersionRemembered "version-remembered" T1 [Stdio Http]
         "a request without a version is served under an earlier one's"
         modern ["stateless-version-not-remembered"]
@@ -150,7 +154,8 @@ faults! { ERAS:
         collateral_modern ["version-supported-consistent"];
     UnsupportedVersionDraftCode "unsupported-version-draft-code" T1 [Stdio Http]
         "an unsupported version is refused with the draft's -32004"
-        modern ["version-unsupported-32022"];
+        modern ["version-unsupported-32022"]
+        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-exact-match" "version-unsupported-on-every-method"];
     UnsupportedVersionStatus200 "unsupported-version-status-200" T1 [Http]
         "-32022 comes with status 200"
         modern ["version-unsupported-http-400"];
@@ -199,7 +204,7 @@ faults! { ERAS:
     UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
         "an unknown method is refused with -32042"
         modern ["error-no-32042"]
-        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined"];
+        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "logging-set-level-removed"];
     ResultTypeMissing "result-type-missing" T1 [Stdio Http]
         "results have no resultType"
         modern ["resulttype-present"];

@@ -27,9 +27,11 @@ faults! { FEATURES:
         collateral_legacy ["pagination-next-page-works"]
         collateral_modern ["pagination-cursor-accepted"];
     CursorDemanded "cursor-demanded" T1 [Stdio Http]
-        "lists without a cursor are refused"
+        "the list of tools is refused without a cursor"
         legacy ["pagination-first-page-without-params"]
-        modern ["pagination-first-page-without-cursor"];
+        modern ["pagination-first-page-without-cursor"]
+        collateral_legacy ["lifecycle-declared-capability-works"]
+        collateral_modern ["discover-capabilities-match-behaviour" "tools-list-answered"];
     NextPageRefused "next-page-refused" T1 [Stdio Http]
         "a cursor of the server's own is refused"
         legacy ["pagination-next-page-works"]
@@ -48,13 +50,13 @@ faults! { FEATURES:
         modern ["pagination-invalid-cursor-code"]
         collateral_legacy ["pagination-invalid-cursor-graceful"]
         collateral_modern ["pagination-invalid-cursor-graceful"];
-    CursorUsedUp "cursor-used-up" T1 [Stdio Http]
+    CursorUsedUp "cursor-used-up" T1 [Stdio]
         "a cursor is good for one page only"
         legacy ["pagination-stable-cursors"]
         modern ["pagination-stable-cursors"]
         collateral_legacy ["pagination-next-page-works"]
         collateral_modern ["pagination-cursor-accepted"];
-    CursorOfAnotherTypeFatal "cursor-of-another-type-fatal" T1 [Stdio Http]
+    CursorOfAnotherTypeFatal "cursor-of-another-type-fatal" T1 [Stdio]
         "a cursor that is no string ends the server"
         legacy ["pagination-invalid-cursor-graceful"]
         modern ["pagination-invalid-cursor-graceful"]
@@ -68,7 +70,8 @@ faults! { FEATURES:
         "tools/list is an internal error"
         legacy ["lifecycle-declared-capability-works"]
         modern ["tools-list-answered"]
-        collateral_legacy ["tools-list-shape"];
+        collateral_legacy ["tools-list-shape"]
+        collateral_modern ["discover-capabilities-match-behaviour"];
     ListAsObject "list-as-object" T1 [Stdio Http]
         "the list of tools is an object"
         legacy ["tools-list-shape"]
@@ -136,7 +139,7 @@ faults! { FEATURES:
         legacy ["tools-unknown-tool-code-32602"]
         modern ["tools-call-unknown-tool-code"];
     MalformedCallAsToolError "malformed-call-as-tool-error" T1 [Stdio Http]
-        "a call without a name is a failed tool"
+        "a call whose arguments are no object is a failed tool"
         legacy ["tools-malformed-call-protocol-error"]
         modern ["tools-call-malformed-request-error"];
     ArgumentsDemanded "arguments-demanded" T1 [Stdio Http]
@@ -230,11 +233,11 @@ faults! { FEATURES:
     ResourceNotFoundWithoutUri "resource-not-found-without-uri" T1 [Stdio Http]
         "the error for an unknown resource does not name it"
         modern ["resources-not-found-data-uri"];
-    MissingUriReadsFirst "missing-uri-reads-first" T1 [Stdio Http]
+    MissingUriReadsFirst "missing-uri-reads-first" T1 [Stdio]
         "resources/read without a uri reads the first resource"
         legacy ["resources-read-missing-uri"]
         modern ["resources-read-missing-uri-error"];
-    EmptyUriFatal "empty-uri-fatal" T1 [Stdio Http]
+    EmptyUriFatal "empty-uri-fatal" T1 [Stdio]
         "reading the empty uri ends the server"
         legacy ["resources-uri-validated"]
         modern ["resources-validate-uri"]
@@ -330,7 +333,7 @@ faults! { FEATURES:
         "completion without an argument is served"
         legacy ["completion-missing-arguments-32602"]
         modern ["completion-missing-argument"];
-    CompletionOddValueFatal "completion-odd-value-fatal" T1 [Stdio Http]
+    CompletionOddValueFatal "completion-odd-value-fatal" T1 [Stdio]
         "completion of a value that is no string ends the server"
         legacy ["completion-validates-inputs"]
         modern ["completion-validate-inputs"]

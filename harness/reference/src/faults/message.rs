@@ -9,7 +9,7 @@ faults! { MESSAGES:
         legacy ["base-jsonrpc-member-2-0"]
         modern ["jsonrpc-version-member"];
     JsonrpcMemberMissing "jsonrpc-member-missing" T1 [Stdio Http]
-        "no message has the jsonrpc member"
+        "no message but errors has the jsonrpc member"
         legacy ["base-jsonrpc-member-2-0"]
         modern ["jsonrpc-version-member"];
     ResultAndError "result-and-error" T1 [Stdio Http]
@@ -101,25 +101,33 @@ faults! { MESSAGES:
         collateral_legacy ["stdio-stdout-only-messages"]
         collateral_modern ["stdio-stdout-only-mcp"];
     ErrorWithoutMessage "error-without-message" T1 [Stdio Http]
-        "errors have no message"
+        "the errors for unknown prompts have no message"
         legacy ["errors-code-and-message-present"]
         modern ["error-member-shape"];
     ErrorWithoutCode "error-without-code" T1 [Stdio Http]
-        "errors have no code"
+        "the errors for unknown prompts have no code"
         legacy ["errors-code-and-message-present"]
-        modern ["error-member-shape"];
+        modern ["error-member-shape"]
+        collateral_legacy ["prompts-unknown-name-32602"]
+        collateral_modern ["prompts-get-unknown-name"];
     ErrorAsString "error-as-string" T1 [Stdio Http]
-        "the error member is a string"
+        "the error for an unknown prompt is a string"
         legacy ["errors-code-and-message-present"]
-        modern ["error-member-shape"];
+        modern ["error-member-shape"]
+        collateral_legacy ["prompts-unknown-name-32602"]
+        collateral_modern ["prompts-get-unknown-name"];
     ErrorCodeString "error-code-string" T1 [Stdio Http]
-        "error codes are strings"
+        "the error codes for unknown prompts are strings"
         legacy ["errors-code-integer"]
-        modern ["error-code-integer"];
+        modern ["error-code-integer"]
+        collateral_legacy ["prompts-unknown-name-32602"]
+        collateral_modern ["prompts-get-unknown-name"];
     ErrorCodeFractional "error-code-fractional" T1 [Stdio Http]
-        "error codes are fractions"
+        "the error codes for unknown prompts are fractions"
         legacy ["errors-code-integer"]
-        modern ["error-code-integer"];
+        modern ["error-code-integer"]
+        collateral_legacy ["prompts-unknown-name-32602"]
+        collateral_modern ["prompts-get-unknown-name"];
     MetaNotObject "meta-not-object" T1 [Stdio Http]
         "the _meta of results is an array"
         legacy ["meta-is-object"]
@@ -190,5 +198,6 @@ faults! { MESSAGES:
     UnknownMethodWrongCode "unknown-method-wrong-code" T1 [Stdio Http]
         "an unknown method is refused with -32600"
         legacy ["errors-method-not-found-32601"]
-        modern ["error-method-not-found-32601" "http-method-not-found-404"];
+        modern ["error-method-not-found-32601" "http-method-not-found-404"]
+        collateral_modern ["logging-set-level-removed"];
 }
