@@ -302,7 +302,7 @@ impl Conversation {
 
     /// The answer to a request, silence included. A legacy stream that ended early after an event id is resumed by GET.
     pub async fn answer(&self, ticket: &Ticket, within: Option<Duration>) -> Answer {
-        let time = within.unwrap_or(self.shared.bench.deadlines.answer);
+        let time = within.unwrap_or_else(|| self.patience());
         let started = Instant::now();
         let found = self.find(ticket, started + time).await;
         self.state().in_flight.remove(&ticket.event);
@@ -317,6 +317,17 @@ impl Conversation {
             }));
             Answer::silence(Some(event))
         })
+    }
+
+    /// How long an answer may take: as long as a start while nothing has come from the server yet.
+    fn patience(&self) -> Duration {
+        let deadlines = &self.shared.bench.deadlines;
+        if self.transport() == Transport::Http {
+            return deadlines.answer;
+        }
+        let came = |event: &Arc<Event>| event.message().is_some_and(|view| view.direction == Direction::In);
+        let heard = self.recorder().events(0).iter().any(came);
+        if heard { deadlines.answer } else { deadlines.answer.max(deadlines.start) }
     }
 
     /// Stops waiting for an answer.

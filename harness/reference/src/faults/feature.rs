@@ -337,8 +337,8 @@ faults! { FEATURES:
         "completion of a value that is no string ends the server"
         legacy ["completion-validates-inputs"]
         modern ["completion-validate-inputs"]
-        collateral_legacy ["base-response-one-per-request" "errors-server-survives-bad-input"]
-        collateral_modern ["response-exactly-one-per-request"];
+        collateral_legacy ["completion-missing-arguments-32602" "base-response-one-per-request" "errors-server-survives-bad-input"]
+        collateral_modern ["completion-missing-argument" "response-exactly-one-per-request"];
     CompletionWithoutPrompts "completion-without-prompts" T1 [Stdio Http]
         "references to prompts are refused"
         legacy ["completion-ref-prompt"]
