@@ -63,6 +63,7 @@ pub(crate) enum Value {
 }
 
 pub(crate) const ERAS: &[&str] = &["modern-only", "legacy-only", "dual"];
+pub(crate) const PROMPTS: &[&str] = &["all", "argument", "optional", "required"];
 pub(crate) const INPUTS: &[&str] = &["elicitation", "roots", "sampling"];
 pub(crate) const CLASSES: &[&str] = &["accepted", "anything", "answered", "closed", "refused", "silence"];
 pub(crate) const SEE_IDS: &[&str] = &["absent", "null", "rounded", "same"];
@@ -377,7 +378,11 @@ pub(crate) static FOR_EACH: Shape = Shape {
     keys: &[
         key("tool", Value::Tools, "Each callable tool (`all`), or each of a kind."),
         key("resource", Value::All, "`all`: each resource."),
-        key("prompt", Value::All, "`all`: each prompt."),
+        key(
+            "prompt",
+            Value::Word(PROMPTS),
+            "`all`, or those that declare an argument, can do without any (`optional`) or require one.",
+        ),
         key("template", Value::All, "`all`: each resource template."),
         key("value", Value::Templates, "Each value of a list."),
         key("near_miss", Value::Data, "Each value that just breaks this schema."),

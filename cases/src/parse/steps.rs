@@ -8,7 +8,7 @@ use super::{
     lower::Lower,
     node::{Key, Kind, Node},
     scope::Binding,
-    shape::{self, PARALLEL, SIGNALS, STEPS},
+    shape::{self, PARALLEL, PROMPTS, SIGNALS, STEPS},
 };
 use crate::{
     ast::{
@@ -505,15 +505,12 @@ impl Lower<'_> {
                 self.templates(node, "a list of values")?.into_iter().map(|value| value.node).collect(),
             ),
             "tool" if matches!(node.kind, Kind::Map(_)) => LoopSource::Tools(self.tool_kind(node)?),
-            "prompt" => {
-                const KINDS: &[&str] = &["all", "argument", "optional", "required"];
-                LoopSource::Prompts(match self.word(node, KINDS, "kind of prompt")? {
-                    "argument" => PromptKind::Argument,
-                    "optional" => PromptKind::Optional,
-                    "required" => PromptKind::Required,
-                    _ => PromptKind::All,
-                })
-            }
+            "prompt" => LoopSource::Prompts(match self.word(node, PROMPTS, "kind of prompt")? {
+                "argument" => PromptKind::Argument,
+                "optional" => PromptKind::Optional,
+                "required" => PromptKind::Required,
+                _ => PromptKind::All,
+            }),
             _ => {
                 self.word(node, &["all"], "choice")?;
                 match name {
