@@ -307,7 +307,7 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         |name: &str, default: f64| arguments.get(name).and_then(Value::as_f64).unwrap_or(default).clamp(0.0, 60_000.0);
     let (steps, pause) = (number("steps", 3.0), number("stepMs", 50.0));
     let _busy = Counted::new(&call.server.busy);
-    call.progress(0.0, steps, "started");
+    call.progress(0.0, steps, crate::json::FIRST_PROGRESS);
     for step in 1..=steps as u64 {
         sleep(Duration::from_millis(pause as u64)).await;
         call.progress(step as f64, steps, &format!("step {step} is done"));
@@ -316,8 +316,13 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         let mut late = Call::new(&call.server, call.session.as_ref(), call.outlet.clone());
         late.token = call.token.clone();
         tokio::spawn(async move {
-            sleep(Duration::from_millis(5)).await;
+            // Once as soon as the answer is out, which takes no time, and once after a while.
+            for _ in 0..8 {
+                tokio::task::yield_now().await;
+            }
             late.progress(steps + 1.0, steps + 1.0, "too late");
+            sleep(Duration::from_millis(5)).await;
+            late.progress(steps + 2.0, steps + 2.0, "much too late");
         });
     }
     Ok(said(&format!("did {steps} steps")))

@@ -124,6 +124,9 @@ impl Subscriptions {
             let breach = what.map(|what| at_tag(seen, what).about(request.map(|request| request.key)));
             out.check(&TAG, context, breach);
         }
+        if tag.is_none() && !ack {
+            self.untagged(seen, on_stream, context, out);
+        }
         let Some(request) = request.filter(|request| is_listen(request)) else { return };
         let about = |breach: Breach| breach.about(Some(request.key));
         if ack {
@@ -161,6 +164,23 @@ impl Subscriptions {
             let method = clip(seen.method().unwrap_or_default());
             let what = || format!("{method} was not asked for");
             out.check(&TYPES, context, (!wanted).then(|| about(Breach::at(seen, "/method", what()))));
+        }
+    }
+
+    /// What a subscription asked for came without its tag.
+    fn untagged(&self, seen: &Seen<'_>, on_stream: Option<&Request>, context: &Context, out: &mut Verdicts) {
+        let waits = |request: &&Request| {
+            is_listen(request)
+                && request.is_sound()
+                && self.listens.get(&request.key).is_some_and(|listen| listen.acknowledged)
+                && wanted(seen, request) == Some(true)
+        };
+        // On stdio the legacy side of a server may mean it.
+        let shared = seen.channel == Channel::Stdio && !context.legacy_served() && !context.forgot();
+        let request = on_stream.or_else(|| shared.then(|| context.in_flight().find(waits)).flatten());
+        if let Some(request) = request.filter(|request| wanted(seen, request).is_some()) {
+            let what = format!("{} has no subscriptionId in _meta", clip(seen.method().unwrap_or_default()));
+            out.check(&TAG, context, Some(Breach::at(seen, "/params", what).about(Some(request.key))));
         }
     }
 

@@ -139,7 +139,7 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     } else {
         CallState::Refused("it was not called".to_owned())
     };
-    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false }
+    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false, changes_list: false }
 }
 
 async fn ask(talk: &Conversation, method: &str, params: Option<Value>) -> Option<Answer> {
@@ -192,7 +192,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         let Ok(ticket) = talk.send(call.clone()).await else { continue };
         let from = ticket.event;
         let answer = talk.answer_within(&ticket, STAGGER).await;
-        note_requests(talk, surface, index, from);
+        note_messages(talk, surface, index, from);
         match answer {
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
             None => late.push(Pending { index, ticket }),
@@ -205,15 +205,18 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
     }
 }
 
-/// Requests that the server sent while a tool ran (legacy era).
-fn note_requests(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
+/// Requests (legacy era) and announcements that the server sent while a tool ran. A case that relies on it has a control:
+/// what comes late is taken for the work of the next tool.
+fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     for event in talk.recorder().events(usize::try_from(from).unwrap_or(usize::MAX)) {
         let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { continue };
-        if let Message::Request { method, .. } = &view.frame.message
-            && let Some(kind) = input_kind(method)
-        {
-            facts.asks.insert(kind);
+        match &view.frame.message {
+            Message::Request { method, .. } => facts.asks.extend(input_kind(method)),
+            Message::Notification { method } if &**method == "notifications/tools/list_changed" => {
+                facts.changes_list = true;
+            }
+            _ => {}
         }
     }
 }

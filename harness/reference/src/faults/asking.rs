@@ -161,7 +161,11 @@ faults! { ASKING:
         collateral_modern ["tools-list-changed-notified"];
     ListenAnsweredAtOnce "listen-answered-at-once" T1 [Stdio Http]
         "a subscription ends as soon as it is acknowledged"
-        modern ["sub-stays-open" "sub-result-only-at-end"];
+        modern ["sub-stays-open"];
+    ListenGoesOnAfterResult "listen-goes-on-after-result" T1 [Stdio]
+        "a subscription has its result at once and goes on all the same"
+        modern ["sub-result-only-at-end"]
+        collateral_modern ["sub-stays-open"];
     ListenAnsweredAsJson "listen-answered-as-json" T1 [Http]
         "a listen is answered with JSON"
         modern ["sub-http-response-is-sse"]

@@ -193,6 +193,8 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
             let _ = sender.send(Item::Message(message));
         })
     };
+    // Narrow enough that the handshake and all else still work.
+    let got_prompt = matches!(&request, Incoming::Request { method, .. } if method == "prompts/get");
     {
         let (server, session) = (server.clone(), session.clone());
         tokio::spawn(async move {
@@ -234,11 +236,11 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
                 Item::Message(message) => (message, false),
                 Item::Final(message) => (message, true),
             };
-            if last && server.has(Fault::StreamWithoutResponse) {
+            if last && got_prompt && server.has(Fault::StreamWithoutResponse) {
                 break;
             }
             for frame in frames(&server, &message) {
-                if last && server.has(Fault::ResponseOnGeneralStream) {
+                if last && got_prompt && server.has(Fault::ResponseOnGeneralStream) {
                     session.streams.general(&server, &frame);
                 } else {
                     session.streams.push(&server, number, &frame);
