@@ -309,7 +309,7 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     if answer && faults.has(Fault::DuplicateAnswer) {
         frames.extend(frames.clone());
     }
-    if answer && faults.has(Fault::UnsolicitedAnswer) {
+    if envelope.result.is_some() && faults.has(Fault::UnsolicitedAnswer) {
         envelope.id = Some(Raw::from_text("\"never-sent-by-anybody\"".to_owned()));
         frames.push(bytes(&envelope));
     }
@@ -370,6 +370,11 @@ impl Envelope {
         matches!(&self.result, Some(Answered::Body(body)) if body.members.contains_key("contents"))
     }
 
+    /// The result of `tools/list`.
+    fn has_tools(&self) -> bool {
+        matches!(&self.result, Some(Answered::Body(body)) if body.members.contains_key("tools"))
+    }
+
     /// The first progress notification of a tool, which nobody waits for.
     fn is_first_progress(&self) -> bool {
         self.params.as_ref().is_some_and(|body| body.members.get("message") == Some(&json!(FIRST_PROGRESS)))
@@ -381,7 +386,7 @@ fn break_answer(server: &Server, envelope: &mut Envelope) {
     if let Some(id) = envelope.id.take() {
         envelope.id = Some(match envelope.error {
             Some(_) => broken_error_id(server, id),
-            None => broken_id(server, id),
+            None => broken_id(server, id, envelope.has_tools()),
         });
     }
     if envelope.is_read_resource() {
@@ -409,18 +414,19 @@ fn broken_error_id(server: &Server, id: Raw) -> Raw {
         () if faults.has(Fault::ErrorIdStringified) && id.value().is_number() => {
             Raw::from_text(json!(id.text()).to_string())
         }
-        () if faults.has(Fault::IdOwnCounter) || faults.has(Fault::BigIdRounded) => broken_id(server, id),
+        () if faults.has(Fault::BigIdRounded) => broken_id(server, id, false),
         () => id,
     }
 }
 
-fn broken_id(server: &Server, id: Raw) -> Raw {
+/// Some faults are limited to the lists of tools, so that all else can be judged.
+fn broken_id(server: &Server, id: Raw, of_tools: bool) -> Raw {
     let faults = &server.config.faults;
     let value = id.value();
-    if faults.has(Fault::IdOwnCounter) {
+    if faults.has(Fault::IdOwnCounter) && of_tools {
         return Raw::number(1_000_000 + server.count());
     }
-    if faults.has(Fault::IdStringified) && value.is_number() {
+    if faults.has(Fault::IdStringified) && of_tools && value.is_number() {
         return Raw::from_text(json!(id.text()).to_string());
     }
     if faults.has(Fault::IdNumberFromString)

@@ -276,7 +276,7 @@ async fn listen(call: &Call, id: &Raw, params: &Params) -> Result<Body, RpcError
         }
         call.outlet.notify("notifications/subscriptions/acknowledged", body);
     };
-    if server.has(Fault::AckNotFirst) {
+    if server.has(Fault::AckNotFirst) && filter.tools {
         let early = Body::default().raw_meta(SUBSCRIPTION_ID, tag.clone());
         call.outlet.notify("notifications/tools/list_changed", early);
     }

@@ -69,7 +69,7 @@ pub fn named_by_checks() -> BTreeSet<(String, String)> {
 /// Judges the reference server in memory. Needs a Tokio runtime; with a paused clock no wait costs anything.
 pub async fn judge_reference(config: &Config, transport: Transport, filter: GlobSet) -> Report {
     let (_keep, stop) = watch::channel(None);
-    run(options(config, transport, filter), Control { progress: Arc::new(|_| {}), stop }).await
+    run(reference_options(config, transport, filter), Control { progress: Arc::new(|_| {}), stop }).await
 }
 
 /// Judges one fault by its own checks and all rules (`all`: by everything), over one transport.
@@ -174,7 +174,8 @@ fn own_checks(info: &FaultInfo) -> GlobSet {
     builder.build().unwrap_or_else(|_| GlobSet::empty())
 }
 
-fn options(config: &Config, transport: Transport, case_filter: GlobSet) -> RunOptions {
+/// How the reference server is judged: everything may be called.
+pub fn reference_options(config: &Config, transport: Transport, case_filter: GlobSet) -> RunOptions {
     let (stdio, http) = match transport {
         Transport::Stdio => (Some(stdio_target(config.clone())), None),
         // The URL is a constant of ours, so there is always a target.

@@ -209,7 +209,9 @@ impl Subscriptions {
         let excused = request.is_excused() || !request.is_sound();
         let garbled = context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event);
         let Some(listen) = self.state(request.key) else { return };
-        if listen.acknowledged || listen.told || excused || garbled {
+        // An answer of another kind than a stream is told by `http`.
+        let mistyped = request.response.is_some_and(|(_, stream)| !stream);
+        if listen.acknowledged || listen.told || excused || garbled || mistyped {
             return;
         }
         listen.told = true;

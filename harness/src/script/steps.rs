@@ -447,7 +447,8 @@ impl Player<'_> {
     }
 
     async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
-        if handle.answer.is_none() {
+        // What had not come by an earlier deadline may have come since, or come now.
+        if handle.answer.as_ref().is_none_or(|answer| answer.kind == AnswerKind::Silence) {
             let answer = handle.talk.answer(&handle.ticket, within).await;
             if answer.kind == AnswerKind::Silence
                 && within.is_none()

@@ -181,7 +181,7 @@ faults! { ERAS:
     UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
         "an unknown method is refused with -32042"
         modern ["error-no-32042"]
-        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined"];
+        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404"];
     ResultTypeMissing "result-type-missing" T1 [Stdio Http]
         "results have no resultType"
         modern ["resulttype-present"];

@@ -35,10 +35,10 @@ faults! { MESSAGES:
         legacy ["base-result-response-has-result"]
         modern ["result-member-present"];
     IdStringified "id-stringified" T1 [Stdio Http]
-        "a numeric id comes back as a string with a result"
-        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        "the numeric id of tools/list comes back as a string"
+        legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request"]
+        collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
         collateral_modern ["response-exactly-one-per-request"];
     ErrorIdStringified "error-id-stringified" T1 [Stdio Http]
         "a numeric id comes back as a string with an error"
@@ -46,12 +46,12 @@ faults! { MESSAGES:
         modern ["error-id-echo"];
     IdNumberFromString "id-number-from-string" T1 [Stdio Http]
         "an id of digits in a string comes back as a number with a result"
-        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request"]
+        collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
         collateral_modern ["response-exactly-one-per-request"];
     IdOwnCounter "id-own-counter" T1 [Stdio Http]
-        "answers carry ids of the server's own counting"
+        "the lists of tools carry ids of the server's own counting"
         legacy ["base-response-id-echoes-request"]
         modern ["response-id-echo-exact"]
         collateral_legacy ["base-response-one-per-request" "errors-id-echoed"]

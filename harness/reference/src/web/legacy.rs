@@ -193,6 +193,7 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
             let _ = sender.send(Item::Message(message));
         })
     };
+    let called = matches!(&request, Incoming::Request { method, .. } if method == "tools/call");
     // Narrow enough that the handshake and all else still work.
     let got_prompt = matches!(&request, Incoming::Request { method, .. } if method == "prompts/get");
     {
@@ -205,7 +206,10 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
     }
     let whole = server.config.answers == AnswerForm::Json;
     let mut first = None;
-    while let Some(item) = items.recv().await {
+    // Only a stream that is there can be passed by.
+    while !(server.has(Fault::RelatedOnGeneralStream) && called)
+        && let Some(item) = items.recv().await
+    {
         // A JSON answer has no room for notifications, but a request of the server's own has to go out.
         if !(whole && matches!(item, Item::Message(Message::Notification { .. }))) {
             first = Some(item);
@@ -230,7 +234,10 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
         if server.has(Fault::EndlessStream) {
             session.streams.drip(number).await;
         }
-        let mut next = first;
+        let mut next = match first {
+            None => items.recv().await,
+            first => first,
+        };
         while let Some(item) = next {
             let (message, last) = match item {
                 Item::Message(message) => (message, false),
