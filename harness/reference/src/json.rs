@@ -298,7 +298,9 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
         break_answer(server, &mut envelope);
     }
     let mut text = match () {
-        () if faults.has(Fault::PrettyPrinted) && envelope.is_first_progress() => serde_json::to_vec_pretty(&envelope).unwrap_or_default(),
+        () if faults.has(Fault::PrettyPrinted) && envelope.is_first_progress() => {
+            serde_json::to_vec_pretty(&envelope).unwrap_or_default()
+        }
         () if read && faults.has(Fault::BatchEmitted) => bytes(&[&envelope]),
         () => bytes(&envelope),
     };

@@ -325,5 +325,6 @@ pub(crate) const META_KEYS: &[(Fault, &str)] = &[
     (Fault::MetaPrefixEmptyLabel, "com..example/name"),
     (Fault::MetaLabelDigit, "1x/foo"),
     (Fault::MetaLabelHyphen, "-bad.example/k"),
+    (Fault::MetaPrefixForward, "example.com/name"),
     (Fault::MetaReservedPrefix, "io.modelcontextprotocol/invented"),
 ];

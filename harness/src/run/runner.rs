@@ -353,9 +353,7 @@ impl Runner {
         let mut told = Vec::new();
         for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word.is_breach()) {
             let again = alone.verdicts.iter().any(|other| {
-                other.requirement == verdict.requirement
-                    && other.subject == verdict.subject
-                    && other.word.is_breach()
+                other.requirement == verdict.requirement && other.subject == verdict.subject && other.word.is_breach()
             });
             if !again {
                 let mut result = results::of_case(&case.id.node, place, verdict, None);

@@ -184,7 +184,11 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
             continue;
         }
-        let params = json!({"name": facts.name(), "arguments": facts.arguments});
+        let mut params = json!({"name": facts.name(), "arguments": facts.arguments});
+        if talk.era() == Era::Modern && surface.has_capability("logging") {
+            // Without a level no log messages are sent.
+            params["_meta"] = json!({"io.modelcontextprotocol/logLevel": "debug"});
+        }
         let call = Call {
             method: "tools/call".to_owned(),
             params: Some(params.into()),

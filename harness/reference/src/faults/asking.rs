@@ -142,6 +142,7 @@ faults! { ASKING:
         "subscriptions get what they did not ask for"
         modern ["sub-only-requested-types"]
         collateral_modern [
+            "sub-false-equals-omitted"
             "tools-list-changed-only-on-listen" "prompts-list-changed-only-on-listen"
             "resources-list-changed-only-on-listen" "resources-updated-only-subscribed"
         ];

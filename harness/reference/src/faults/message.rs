@@ -159,6 +159,19 @@ faults! { MESSAGES:
         "_meta of results has a label that begins with a hyphen"
         legacy ["meta-label-syntax"]
         modern ["meta-key-prefix-grammar"];
+    MetaPrefixForward "meta-prefix-forward" T1 [Stdio Http]
+        "_meta of results has a prefix in forward order"
+        legacy ["meta-prefix-reverse-dns"]
+        modern ["meta-key-reverse-dns"];
+    TraceparentMalformed "traceparent-malformed" T1 [Stdio Http]
+        "the traceparent of an echo has fields that are too short"
+        modern ["meta-trace-format"];
+    TraceparentAsNumber "traceparent-as-number" T1 [Stdio Http]
+        "the traceparent of an echo is a number"
+        modern ["meta-bare-keys-reserved"];
+    OwnTokenFractional "own-token-fractional" T1 [Stdio Http]
+        "the server's own requests have fractional progress tokens"
+        legacy ["progress-server-token-type"];
     MetaReservedPrefix "meta-reserved-prefix" T1 [Stdio Http]
         "_meta of results has an invented key under the protocol's own prefix"
         legacy ["meta-reserved-prefix-unused"]
