@@ -574,14 +574,9 @@ impl Runner {
         if let Some(OpenErrorKind::Start(start)) = &probed.modern.start_error {
             diagnosis.get_or_insert_with(|| diagnose_start(start));
         }
-        if transport == Transport::Http
-            && let Some(talk) = talks.first()
-        {
-            // A server of 2024-11-05 refuses the POST and opens its stream on a GET.
-            let accept = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
-            if let Ok(ticket) = talk.http("GET", None, accept, bytes::Bytes::new(), true).await {
-                talk.answer_within(&ticket, self.bench.deadlines.grace * 2).await;
-            }
+        if transport == Transport::Http {
+            // A server of the old HTTP+SSE transport is known by what it answers to a GET.
+            futures_util::future::join_all(talks.iter().take(1).map(|talk| self.listen(talk))).await;
         }
         // Only the end of the process shows how it ended.
         futures_util::future::join_all(talks.iter().map(Conversation::end)).await;
@@ -598,6 +593,20 @@ impl Runner {
             evidence: Vec::new(),
         });
         self.found().failures.push((transport, diagnosis));
+    }
+
+    async fn listen(&self, talk: &Conversation) {
+        let headers = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
+        if let Ok(ticket) = talk.http("GET", None, headers, Vec::new().into(), true).await {
+            // Its first event, not its end: a stream need not have one.
+            let event = |event: &Arc<Event>| match &event.body {
+                Body::Sse(sse) if Some(sse.exchange) == ticket.exchange => Some(()),
+                Body::ExchangeEnded { exchange, .. } if Some(*exchange) == ticket.exchange => Some(()),
+                _ => None,
+            };
+            let time = self.bench.deadlines.grace;
+            talk.message(ticket.event, "the first event of a GET stream", Some(time), event).await;
+        }
     }
 
     fn tell(&self, what: &str) {
