@@ -6,9 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use globset::GlobSet;
 use mcp_conform::{
-    proof::reference_options,
+    proof::Suite,
     rules::{judge_file, rules},
     run::{Control, TOLD_UNDER, run},
 };
@@ -77,7 +76,7 @@ fn compare(config: &Config, transport: Transport, name: &str) {
 }
 
 async fn live(config: &Config, transport: Transport, folder: &Path) -> Report {
-    let mut options = reference_options(config, transport, GlobSet::empty());
+    let mut options = Suite::embedded().options(config, transport);
     options.trace_dir = Some(folder.to_owned());
     let (_keep, stop) = watch::channel(None);
     run(options, Control { progress: Arc::new(|_| {}), stop }).await

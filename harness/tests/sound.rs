@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use globset::GlobSet;
-use mcp_conform::proof::judge_reference;
+use mcp_conform::proof::Suite;
 use mcp_conform_reports::model::{CheckResult, Report, TargetStatus, Verdict};
 use mcp_reference_server::{AnswerForm, Config, Eras, Transport};
 
@@ -15,12 +14,13 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 #[test]
 fn a_sound_server_is_clean_and_every_check_passes_somewhere() {
+    let suite = Suite::embedded();
     let mut found = String::new();
     let mut passed: BTreeSet<Check> = BTreeSet::new();
     let mut named: BTreeMap<Check, String> = BTreeMap::new();
     for (name, config) in configurations() {
         for transport in [Transport::Stdio, Transport::Http] {
-            let report = judged(&config, transport);
+            let report = judged(&suite, &config, transport);
             if report.target.status != TargetStatus::Ok {
                 found.push_str(&format!("{name} over {transport:?}: {:?}\n", report.target));
             }
@@ -53,10 +53,10 @@ fn check(result: &CheckResult) -> Check {
     (result.check.clone(), result.requirement.clone(), result.revision.clone())
 }
 
-fn judged(config: &Config, transport: Transport) -> Report {
+fn judged(suite: &Suite, config: &Config, transport: Transport) -> Report {
     // A runtime of its own for each, so that no task of one outlives it into the next.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(judge_reference(config, transport, GlobSet::empty()))
+    runtime.block_on(suite.judge_reference(config, transport))
 }
 
 fn configurations() -> Vec<(String, Config)> {

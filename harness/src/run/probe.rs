@@ -84,7 +84,7 @@ async fn discover(
     let answer = tokio::select! {
         answer = patient => answer,
         () = impatient => {
-            talk.retire("an answer did not come");
+            talk.give_up(&ticket);
             Answer::silence(None)
         }
     };
