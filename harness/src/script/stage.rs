@@ -176,6 +176,15 @@ impl Stage {
         }
     }
 
+    /// How long an answer to an odd request is waited for: much longer than any plain request took here, and no longer than
+    /// the deadline. Silence is common there, and must not cost the whole deadline each time.
+    pub fn odd_deadline(&self) -> Duration {
+        const FACTOR: u32 = 30;
+        const LEAST: Duration = Duration::from_secs(2);
+        let answer = self.bench.deadlines.answer;
+        if self.surface.slowest.is_zero() { answer } else { (self.surface.slowest * FACTOR).max(LEAST).min(answer) }
+    }
+
     /// Notes that a sound request got no answer.
     pub fn note_silence(&self, method: &str) {
         *self.dead.lock().unwrap_or_else(PoisonError::into_inner).entry(method.to_owned()).or_default() += 1;

@@ -36,9 +36,9 @@ faults! { MESSAGES:
         modern ["result-member-present"];
     IdStringified "id-stringified" T1 [Stdio Http]
         "a numeric id comes back as a string"
-        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request"]
+        collateral_legacy ["base-response-id-echoes-request" "base-response-one-per-request"]
         collateral_modern ["response-exactly-one-per-request"];
     IdNumberFromString "id-number-from-string" T1 [Stdio Http]
         "an id of digits in a string comes back as a number"
