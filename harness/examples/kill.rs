@@ -1,16 +1,30 @@
 //! Judges single faults of the reference server in memory and tells what was found, for whoever adds a fault or a check.
 //!
-//! `cargo run -p mcp-conform --example kill -- FAULT…`, or without a name every fault that does not do what it should.
+//! `cargo run -p mcp-conform --example kill -- [--scripts DIR] FAULT…`, or without a name every fault that does not do what
+//! it should. With `--scripts` the cases are read from a folder, so that a new one needs no build.
 
 #![expect(clippy::print_stdout, reason = "a tool for the terminal")]
 
-use mcp_conform::proof::{Outcome, judge_fault, kill_row, named_by_checks};
+use mcp_conform::proof::{Outcome, Suite};
 use mcp_conform_reports::model::Verdict;
 use mcp_reference_server::{Tier, faults};
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let named = named_by_checks();
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    let suite = match wanted.first().map(String::as_str) {
+        Some("--scripts") if wanted.len() > 1 => {
+            let folder = wanted.remove(1);
+            wanted.remove(0);
+            match mcp_conform_cases::load_dir(folder.as_ref()) {
+                Ok(cases) => Suite::new(cases),
+                Err(mcp_conform_cases::LoadError::Scripts(faults)) => {
+                    return faults.iter().for_each(|fault| println!("{}", fault.render(false)));
+                }
+                Err(error) => return println!("{error}"),
+            }
+        }
+        _ => Suite::embedded(),
+    };
     for info in faults().iter().filter(|info| info.tier <= Tier::T1) {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == info.name) {
             continue;
@@ -18,7 +32,7 @@ fn main() {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build() else {
             continue;
         };
-        let row = runtime.block_on(kill_row(info, true, &named));
+        let row = runtime.block_on(suite.kill_row(info));
         if wanted.is_empty() && row.outcome() != Outcome::Survived && row.extra.is_empty() {
             continue;
         }
@@ -34,7 +48,7 @@ fn main() {
             continue;
         }
         for transport in info.transports {
-            let report = runtime.block_on(judge_fault(info, *transport, true));
+            let report = runtime.block_on(suite.judge_fault(info, *transport));
             println!("  over {transport:?}: target {:?} {:?}", report.target.status, report.target.message);
             for result in &report.results {
                 let told =

@@ -202,6 +202,15 @@ async fn any_method_and_path() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_given_replaces_what_would_be_added() {
+    let client = client(Limits::default(), hyper_server);
+    let given = [("Host", "other.test"), ("User-Agent", "x"), ("Content-Length", "2")];
+    let headers = given.map(|(name, value)| (name.to_owned(), Bytes::from_static(value.as_bytes())));
+    run(&client, HttpCall { headers: headers.to_vec(), ..post("{}") }).await;
+    assert_eq!(body(&client).await, "POST /mcp?a=b\nhost=other.test\nuser-agent=x\ncontent-length=2\n{}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_chunked_request_is_chunked() {
     let client = client(Limits::default(), hyper_server);
     let headers = vec![("transfer-encoding".to_owned(), Bytes::from_static(b"chunked"))];
@@ -369,7 +378,9 @@ async fn a_server_that_does_not_read_the_request() {
         let _ = io.write_all(b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n").await;
         std::future::pending::<()>().await;
     });
+    let since = Instant::now();
     assert_eq!(run(&early, post(&"x".repeat(100_000))).await, ExchangeEnd::Complete);
+    assert!(since.elapsed() < Duration::from_secs(1), "the answer is read while the request is written");
 }
 
 #[tokio::test(start_paused = true)]

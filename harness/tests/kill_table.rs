@@ -1,11 +1,11 @@
 //! Every fault of the reference server that a check looks at is found by its own requirement, and by no other.
 
-use mcp_conform::proof::{Outcome, Row, kill_row, named_by_checks};
+use mcp_conform::proof::{Outcome, Row, Suite};
 use mcp_reference_server::{Tier, faults};
 
 #[test]
 fn no_fault_survives() {
-    let named = named_by_checks();
+    let suite = Suite::embedded();
     let rows: Vec<Row> = faults()
         .iter()
         .filter(|info| info.tier <= Tier::T1)
@@ -13,7 +13,7 @@ fn no_fault_survives() {
             // A runtime of its own for each, so that no task of one outlives it into the next.
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-            runtime.block_on(kill_row(info, true, &named))
+            runtime.block_on(suite.kill_row(info))
         })
         .collect();
     let mut told = String::new();

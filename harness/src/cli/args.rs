@@ -52,6 +52,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         cases: CasesArgs,
     },
+    /// Hold JSON files against a type of a revision
+    Validate(ValidateArgs),
     /// Be the reference server (what `run --demo` starts)
     #[command(hide = true)]
     ReferenceServer {
@@ -90,6 +92,20 @@ pub(crate) struct ListArgs {
     pub(crate) cases: CasesArgs,
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// The revision whose types are meant
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) revision: String,
+    /// The type, by its name in the protocol
+    #[arg(long = "as", value_name = "TYPE", default_value = "JSONRPCMessage")]
+    pub(crate) as_type: String,
+    /// Read one {"as": TYPE, "value": VALUE} a line (`-`: standard input), and answer one line each
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    pub(crate) lines: Option<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use super::{
     error::UsageError,
     judge_server::judge_server,
     show,
+    validate::validate,
 };
 
 /// Exit code for wrong usage.
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         Command::Explain { id, cases } => show::explain(id, cases),
         Command::Cases { command } => show::cases(command),
         Command::Judge { files, format } => show::judge(files, *format),
+        Command::Validate(args) => validate(args),
         Command::Coverage { format, cases } => show::coverage(cases, *format),
     };
     match done {

@@ -6,5 +6,6 @@ mod error;
 mod judge_server;
 mod plan;
 mod show;
+mod validate;
 
 pub use entry::main;

@@ -319,6 +319,17 @@ impl Conversation {
         })
     }
 
+    /// Stops waiting for an answer.
+    pub fn give_up(&self, ticket: &Ticket) {
+        self.state().in_flight.remove(&ticket.event);
+        self.retire("an answer did not come");
+        self.recorder().push(Body::DeadlinePassed(DeadlinePassed {
+            what: format!("answer to {}", ticket.method),
+            request: Some(ticket.id.to_string()),
+            after: self.recorder().elapsed(),
+        }));
+    }
+
     async fn find(&self, ticket: &Ticket, deadline: Instant) -> Option<Answer> {
         let mut search = AnswerSearch::new(ticket);
         let mut deadline = deadline;

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-use mcp_conform_cases::{ast::Case, suite};
+use globset::GlobSet;
+use mcp_conform_cases::ast::Case;
 use mcp_conform_reports::model::{Report, Verdict};
 use mcp_conform_schemas::Revision;
 use mcp_reference_server::{Config, FaultInfo, Faults, Transport};
@@ -52,72 +52,88 @@ impl Row {
     }
 }
 
-/// Every `(id, revision)` that a check names.
-pub fn named_by_checks() -> BTreeSet<(String, String)> {
-    let cases: Vec<&Case> = suite().iter().collect();
-    let mut out = BTreeSet::new();
-    for check in coverage(&cases).checks {
-        for name in check.requirements {
-            if let Some((revision, id)) = name.split_once('/') {
-                out.insert((id.to_owned(), revision.to_owned()));
-            }
-        }
-    }
-    out
+/// The cases that prove and are proven, with what they and the rules name.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    cases: Vec<Arc<Case>>,
+    named: BTreeSet<(String, String)>,
 }
 
-/// Judges the reference server in memory. Needs a Tokio runtime; with a paused clock no wait costs anything.
-pub async fn judge_reference(config: &Config, transport: Transport, filter: GlobSet) -> Report {
-    let (_keep, stop) = watch::channel(None);
-    run(options(config, transport, filter), Control { progress: Arc::new(|_| {}), stop }).await
-}
-
-/// Judges one fault by its own checks and all rules (`all`: by everything), over one transport.
-pub async fn judge_fault(info: &FaultInfo, transport: Transport, all: bool) -> Report {
-    let mut config = Config::default();
-    if let Some(personality) = info.personality {
-        personality(&mut config);
+impl Suite {
+    pub fn embedded() -> Self {
+        Self::new(mcp_conform_cases::suite().to_vec())
     }
-    config.faults = Faults::one(info.fault);
-    let filter = if all { GlobSet::empty() } else { own_checks(info) };
-    judge_reference(&config, transport, filter).await
-}
 
-/// Judges one fault over every transport where it shows, and holds the findings against what it breaks.
-pub async fn kill_row(info: &FaultInfo, all: bool, named: &BTreeSet<(String, String)>) -> Row {
-    let breaks: BTreeSet<(String, String)> = pairs(info.breaks);
-    let allowed: BTreeSet<(String, String)> = breaks.union(&pairs(info.collateral)).cloned().collect();
-    let (judged, open): (BTreeSet<_>, BTreeSet<_>) = breaks.iter().cloned().partition(|pair| named.contains(pair));
-    let mut row =
-        Row { fault: info.name, missed: Findings::new(), extra: Findings::new(), killed: Findings::new(), open };
-    if judged.is_empty() {
-        return row;
-    }
-    for transport in info.transports {
-        let report = judge_fault(info, *transport, all).await;
-        let name = transport_name(*transport);
-        let found: BTreeSet<(String, String)> = report
-            .results
-            .iter()
-            .filter(|result| is_finding(result.verdict))
-            .map(|result| (result.requirement.clone(), result.revision.clone()))
-            .collect();
-        for (id, revision) in &judged {
-            if !reaches(id, revision, *transport) {
-                continue;
-            }
-            let key = (id.clone(), revision.clone(), name);
-            if found.contains(&(id.clone(), revision.clone())) {
-                row.killed.insert(key);
-            } else {
-                row.missed.insert(key);
+    pub fn new(cases: Vec<Case>) -> Self {
+        let mut named = BTreeSet::new();
+        for check in coverage(&cases.iter().collect::<Vec<_>>()).checks {
+            for name in check.requirements {
+                if let Some((revision, id)) = name.split_once('/') {
+                    named.insert((id.to_owned(), revision.to_owned()));
+                }
             }
         }
-        for (id, revision) in found.difference(&allowed) {
-            row.extra.insert((id.clone(), revision.clone(), name));
-        }
+        Self { cases: cases.into_iter().map(Arc::new).collect(), named }
     }
-    row
+
+    /// Every `(id, revision)` that a check names.
+    pub fn named(&self) -> &BTreeSet<(String, String)> {
+        &self.named
+    }
+
+    /// Judges the reference server in memory. Needs a Tokio runtime; with a paused clock no wait costs anything.
+    pub async fn judge_reference(&self, config: &Config, transport: Transport) -> Report {
+        let (_keep, stop) = watch::channel(None);
+        run(options(config, transport, self.cases.clone()), Control { progress: Arc::new(|_| {}), stop }).await
+    }
+
+    /// Judges one fault by everything, over one transport.
+    pub async fn judge_fault(&self, info: &FaultInfo, transport: Transport) -> Report {
+        let mut config = Config::default();
+        if let Some(personality) = info.personality {
+            personality(&mut config);
+        }
+        config.faults = Faults::one(info.fault);
+        self.judge_reference(&config, transport).await
+    }
+
+    /// Judges one fault over every transport where it shows, and holds the findings against what it breaks.
+    pub async fn kill_row(&self, info: &FaultInfo) -> Row {
+        let breaks: BTreeSet<(String, String)> = pairs(info.breaks);
+        let allowed: BTreeSet<(String, String)> = breaks.union(&pairs(info.collateral)).cloned().collect();
+        let (judged, open): (BTreeSet<_>, BTreeSet<_>) =
+            breaks.iter().cloned().partition(|pair| self.named.contains(pair));
+        let mut row =
+            Row { fault: info.name, missed: Findings::new(), extra: Findings::new(), killed: Findings::new(), open };
+        if judged.is_empty() {
+            return row;
+        }
+        for transport in info.transports {
+            let report = self.judge_fault(info, *transport).await;
+            let name = transport_name(*transport);
+            let found: BTreeSet<(String, String)> = report
+                .results
+                .iter()
+                .filter(|result| is_finding(result.verdict))
+                .map(|result| (result.requirement.clone(), result.revision.clone()))
+                .collect();
+            for (id, revision) in &judged {
+                if !reaches(id, revision, *transport) {
+                    continue;
+                }
+                let key = (id.clone(), revision.clone(), name);
+                if found.contains(&(id.clone(), revision.clone())) {
+                    row.killed.insert(key);
+                } else {
+                    row.missed.insert(key);
+                }
+            }
+            for (id, revision) in found.difference(&allowed) {
+                row.extra.insert((id.clone(), revision.clone(), name));
+            }
+        }
+        row
+    }
 }
 
 /// A verdict that tells of a breach. Contested is one: the fault shows, though the text leaves it open.
@@ -148,22 +164,7 @@ fn transport_name(transport: Transport) -> &'static str {
     }
 }
 
-/// The cases that name a requirement which the fault breaks, and every rule.
-fn own_checks(info: &FaultInfo) -> GlobSet {
-    let cases: Vec<&Case> = suite().iter().collect();
-    let mut builder = GlobSetBuilder::new();
-    for check in coverage(&cases).checks {
-        let mine = info.breaks.iter().any(|(id, revision)| check.requirements.contains(&format!("{revision}/{id}")));
-        if (mine || check.kind == "rule")
-            && let Ok(glob) = Glob::new(&check.id)
-        {
-            builder.add(glob);
-        }
-    }
-    builder.build().unwrap_or_else(|_| GlobSet::empty())
-}
-
-fn options(config: &Config, transport: Transport, case_filter: GlobSet) -> RunOptions {
+fn options(config: &Config, transport: Transport, cases: Vec<Arc<Case>>) -> RunOptions {
     let (stdio, http) = match transport {
         Transport::Stdio => (Some(stdio_target(config.clone())), None),
         // The URL is a constant of ours, so there is always a target.
@@ -173,8 +174,8 @@ fn options(config: &Config, transport: Transport, case_filter: GlobSet) -> RunOp
         stdio,
         http,
         revisions: Revision::JUDGED.to_vec(),
-        cases: suite().iter().cloned().map(Arc::new).collect(),
-        case_filter,
+        cases,
+        case_filter: GlobSet::empty(),
         areas: Vec::new(),
         jobs: 4,
         deadlines: Deadlines::default(),

@@ -3,5 +3,5 @@
 mod kill;
 mod memory;
 
-pub use kill::{Findings, Outcome, Row, judge_fault, judge_reference, kill_row, named_by_checks};
+pub use kill::{Findings, Outcome, Row, Suite};
 pub use memory::{http_target, stdio_target};

@@ -53,6 +53,7 @@ pub struct Context {
     raw: bool,
     array: bool,
     last_out: Option<RequestKey>,
+    notified: Option<u64>,
     legacy_served: bool,
     modern_sent: bool,
     limited: bool,
@@ -159,6 +160,11 @@ impl Context {
     /// Something malformed or unusual of ours may still be answered by an error that names no request.
     pub fn odd(&self) -> bool {
         self.odd_count > 0
+    }
+
+    /// A notification of ours may still be answered, though it must not be: what comes without an id may be about it.
+    pub fn notification_pending(&self) -> bool {
+        self.notified.is_some()
     }
 
     /// We wrote raw bytes on this connection.
@@ -463,6 +469,7 @@ impl Context {
 
     /// Notes what a notification of ours does; whether it is one that cannot provoke an error.
     fn notified(&mut self, seq: u64, json: &Json) -> bool {
+        self.notified = Some(seq);
         match json.get("method").and_then(Json::as_str) {
             Some("notifications/cancelled") => {
                 let id = Id::of(json.pointer("/params/requestId"));
@@ -512,6 +519,10 @@ impl Context {
             if let Some(key) = answer.request {
                 self.learn(key, item);
                 if !answer.again {
+                    let sent = self.requests.get(&key).map(|request| request.event);
+                    if answer.likeness == Likeness::Exact && sent > self.notified {
+                        self.notified = None;
+                    }
                     self.settle(seq, key);
                 }
             }
@@ -557,8 +568,9 @@ impl Context {
             request: Some(request.key),
             likeness,
             again: request.answered.is_some(),
+            unsure: false,
         };
-        let nobody = |likeness| Answer { request: None, likeness, again: false };
+        let nobody = |likeness| Answer { request: None, likeness, again: false, unsure: false };
         let unanswered = |request: &&Request| request.answered.is_none();
         if matches!(id, Id::Absent | Id::Null) {
             let mut waiting = posted.iter().copied().filter(unanswered);
@@ -567,7 +579,10 @@ impl Context {
             }
             // On a shared channel only a lone request that was sent last, on a connection without anything odd, can be meant.
             let lone = self.last_out.filter(|_| channel == Channel::Stdio && self.open.len() == 1 && !self.odd());
-            let lone = lone.filter(|key| self.open.contains(key)).and_then(|key| self.requests.get(&key));
+            let lone = lone
+                .filter(|_| self.notified.is_none())
+                .filter(|key| self.open.contains(key))
+                .and_then(|key| self.requests.get(&key));
             return lone.map_or(nobody(Likeness::Missing), |request| found(request, Likeness::Missing));
         }
         // The own request of an exchange, unanswered before answered.
@@ -597,9 +612,15 @@ impl Context {
         let by_likeness = |again: bool| {
             pool.iter().filter(|it| it.answered.is_some() == again).find_map(|it| alike(it).map(|how| found(it, how)))
         };
-        // One that waits under a like id is meant rather than one that has its answer under the same.
-        let again = || exact.last().map(|request| found(request, Likeness::Exact));
-        if let Some(answer) = by_likeness(false).or_else(again).or_else(|| by_likeness(true)) {
+        // One that waits under a like id may be meant rather than one that has its answer under the same, if both were
+        // in flight together.
+        let again = exact.last().map(|request| found(request, Likeness::Exact));
+        let together = |answer: &Answer| {
+            let sent = answer.request.and_then(|key| self.requests.get(&key)).map(|request| request.event);
+            exact.last().is_none_or(|other| other.answered > sent)
+        };
+        let like = by_likeness(false).filter(together).map(|answer| Answer { unsure: again.is_some(), ..answer });
+        if let Some(answer) = like.or(again).or_else(|| by_likeness(true)) {
             return answer;
         }
         let mut waiting = posted.iter().copied().filter(unanswered);

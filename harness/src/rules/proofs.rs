@@ -207,6 +207,14 @@ const INNOCENT: &[(&str, &str)] = &[
         < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}
         drained"#,
     ),
+    // A notification that is answered has cases of its own.
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","method":"notifications/initialized"}
+        > {"jsonrpc":"2.0","id":1,"method":"ping"}
+        < {"jsonrpc":"2.0","id":null,"result":{}}
+        < {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ),
     // Our limit kept us from reading on.
     (
         "2025-11-25 stdio",
@@ -525,6 +533,24 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         r#"> {"jsonrpc":"2.0","id":1,"method":"ping"}
         < {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"x"}}
         < {"jsonrpc":"2.0","id":1,"result":{}}"#,
+        &["base-response-one-per-request"],
+    ),
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":"7","method":"ping"}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        > {"jsonrpc":"2.0","id":7,"method":"ping"}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        < {"jsonrpc":"2.0","id":7,"result":{}}"#,
+        &["base-response-one-per-request"],
+    ),
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":"7","method":"ping"}
+        > {"jsonrpc":"2.0","id":7,"method":"ping"}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        < {"jsonrpc":"2.0","id":7,"result":{}}"#,
         &["base-response-one-per-request"],
     ),
     ("2025-11-25 stdio", r#"< {"jsonrpc":"2.0","id":99,"result":{}}"#, &["base-response-one-per-request"]),

@@ -167,6 +167,15 @@ pub(super) const BROKEN: &[Proof] = &[
         < {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}"#,
         &["sub-result-only-at-end"],
     ),
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{$META,"notifications":{}}}
+        > {"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{$META,"notifications":{}}}
+        < {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}
+        deadline 1
+        deadline 2"#,
+        &["sub-ack-carries-id"],
+    ),
     // http
     (
         "2025-11-25 http",

@@ -31,7 +31,7 @@ pub(super) static DEFINITION: Definition = Definition {
             has to be the acknowledgement with the tag and the filter; tags equal the listen id by type and value; only \
             types that were asked for come, and nothing after the result. A listen that is refused is not judged.",
     rows: &[FIRST, CARRIES, TAG, FILTER, BEFORE, TYPES, END],
-    make: || Box::new(Subscriptions { listens: Bounded::new(1_024) }),
+    make: || Box::new(Subscriptions { listens: Bounded::new(1_024), unassigned: false }),
 };
 
 const KEY: &str = "io.modelcontextprotocol/subscriptionId";
@@ -39,6 +39,8 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 struct Subscriptions {
     listens: Bounded<RequestKey, Listen>,
+    /// An acknowledgement without a tag came that may be of any of several listens.
+    unassigned: bool,
 }
 
 #[derive(Default)]
@@ -124,7 +126,14 @@ impl Subscriptions {
             let breach = what.map(|what| at_tag(seen, what).about(request.map(|request| request.key)));
             out.check(&TAG, context, breach);
         }
-        let Some(request) = request.filter(|request| is_listen(request)) else { return };
+        let Some(request) = request.filter(|request| is_listen(request)) else {
+            if ack && tag.is_none() && context.in_flight().any(|request| is_listen(request) && request.is_sound()) {
+                self.unassigned = true;
+                let what = "the acknowledgement has no subscriptionId in _meta";
+                out.check(&CARRIES, context, Some(Breach::at(seen, "/params", what)));
+            }
+            return;
+        };
         let about = |breach: Breach| breach.about(Some(request.key));
         if ack {
             if tag.is_none() {
@@ -188,8 +197,9 @@ impl Subscriptions {
     fn never(&mut self, seq: u64, request: &Request, context: &Context, out: &mut Verdicts) {
         let excused = request.is_excused() || !request.is_sound();
         let garbled = context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event);
+        let unassigned = self.unassigned;
         let Some(listen) = self.state(request.key) else { return };
-        if listen.acknowledged || listen.told || excused || garbled {
+        if listen.acknowledged || listen.told || excused || garbled || unassigned {
             return;
         }
         listen.told = true;

@@ -84,7 +84,7 @@ async fn discover(
     let answer = tokio::select! {
         answer = patient => answer,
         () = impatient => {
-            talk.retire("an answer did not come");
+            talk.give_up(&ticket);
             Answer::silence(None)
         }
     };
@@ -219,5 +219,10 @@ pub(super) fn merge(lists: Vec<Vec<RevisionSupport>>) -> Vec<RevisionSupport> {
         }
     }
     out.sort_by(|a, b| a.revision.cmp(&b.revision));
+    for support in &mut out {
+        // Both were probed side by side; which one was through first is no news.
+        support.transports.sort_by(|a, b| b.cmp(a));
+        support.transports.dedup();
+    }
     out
 }

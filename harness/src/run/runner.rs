@@ -288,12 +288,8 @@ impl Runner {
             dead: Mutex::default(),
         });
         let place = Place { revision: era.judged(), version, transport: target.transport() };
-        let session = Arc::new(Session {
-            stage,
-            place,
-            tally: Mutex::new(Some(RuleTally::default())),
-            enders: Mutex::default(),
-        });
+        let session =
+            Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
         lock(&self.sessions).push(session.clone());
         self.end(&session, talk);
         session
@@ -618,7 +614,8 @@ impl Runner {
     }
 
     fn report(&self, took: Duration, interrupted: Option<String>) -> Report {
-        let found = std::mem::take(&mut *self.found());
+        let mut found = std::mem::take(&mut *self.found());
+        found.transports.sort_by_key(|transport| transport.as_str() == Transport::Http.as_str());
         let options = &self.options;
         let revisions = probe::merge(found.revisions);
         let results = found.results;

@@ -251,8 +251,7 @@ impl Task {
             end = &mut reading => return end,
         };
         match sent {
-            // The writing half must live on: to close it would tell the server that we are gone.
-            Ok(_write) => reading.await,
+            Ok(()) => reading.await,
             // It may have answered nevertheless.
             Err(why) => match timeout(limits.write, reading).await {
                 Ok(ExchangeEnd::Failed(also)) => ExchangeEnd::Failed(format!("{also} ({why})")),
@@ -318,8 +317,8 @@ impl Task {
     }
 }
 
-/// Gives the writer back, so that the connection stays open.
-async fn send<W: AsyncWrite + Unpin>(mut to: W, pieces: Vec<Bytes>, limits: Limits) -> Result<W, String> {
+/// Leaves the connection open: to shut our side down would tell the server that we are gone.
+async fn send(mut to: impl AsyncWrite + Unpin, pieces: Vec<Bytes>, limits: Limits) -> Result<(), String> {
     const STEP: usize = 64 * 1024;
     for (at, piece) in pieces.iter().enumerate() {
         if at > 0 {
@@ -337,7 +336,7 @@ async fn send<W: AsyncWrite + Unpin>(mut to: W, pieces: Vec<Bytes>, limits: Limi
             }
         }
     }
-    Ok(to)
+    Ok(())
 }
 
 /// The bytes of a request. Refuses what would make it another request than the one that is recorded.
