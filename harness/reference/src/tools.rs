@@ -261,7 +261,8 @@ async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, St
             let id = text("id").to_owned();
             let known = call.server.world().notes.contains_key(&id);
             if !known {
-                return Err(Stop::Tool("there is no such note".to_owned()));
+                // Done already, perhaps by another client: calling it again is no mistake.
+                return Ok(said("there is no such note"));
             }
             call.server.change(|world| {
                 world.notes.remove(&id);

@@ -104,5 +104,5 @@ fn a_credential_in_the_url_is_refused_without_repeating_it() {
     let cli = Cli::new();
     let ran = cli.run(["run", "--url", &format!("http://user:{SECRET}@127.0.0.1:1/mcp")]);
     assert!(!ran.stderr.contains(SECRET));
-    ran.is_usage(&["holds a credential", "--header 'Authorization=env:VARIABLE'"]);
+    ran.refused(&["holds a credential", "--header 'Authorization=env:VARIABLE'"]);
 }
