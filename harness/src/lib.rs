@@ -5,6 +5,8 @@
 pub mod cli;
 pub mod conversation;
 pub mod coverage;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod process;
 pub mod proof;
 pub mod rules;

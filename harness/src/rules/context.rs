@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     request::{ExchangeState, Request, RequestKey, accepted, loose},
     seen::{Answer, Likeness, Seen, Shape},
+    verdicts::Told,
 };
 use crate::{
     trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, HttpRequest, Intent, Opened, StepMark, Transport},
@@ -61,6 +62,7 @@ pub struct Context {
     garbled: Option<u64>,
     stray: u64,
     answers: Vec<Option<Answer>>,
+    told: Vec<Told>,
 }
 
 impl Context {
@@ -229,9 +231,19 @@ impl Context {
         self.messages(event).filter(|seen| seen.is_incoming() && seen.shape.is_message())
     }
 
+    /// What the rules before this one said about a place of the event at hand.
+    pub fn told(&self, pointer: &str) -> impl Iterator<Item = &Told> {
+        self.told.iter().filter(move |told| told.pointer == pointer)
+    }
+
+    pub(super) fn note_told(&mut self, told: impl Iterator<Item = Told>) {
+        self.told.extend(told);
+    }
+
     /// Takes in an event before the rules see it.
     pub(super) fn enter(&mut self, event: &Event) {
         self.answers.clear();
+        self.told.clear();
         match &event.body {
             Body::Opened(opened) => self.opened = Some(opened.clone()),
             Body::Negotiated(negotiated) => {
@@ -401,6 +413,7 @@ impl Context {
         let request = Request {
             key,
             method: method.into(),
+            tool: json.pointer("/params/name").filter(|_| method == "tools/call").and_then(Json::as_str).map(Into::into),
             event: seq,
             exchange: channel.exchange(),
             step: self.step.clone(),
@@ -568,8 +581,9 @@ impl Context {
             request: Some(request.key),
             likeness,
             again: request.answered.is_some(),
+            unsure: false,
         };
-        let nobody = |likeness| Answer { request: None, likeness, again: false };
+        let nobody = |likeness| Answer { request: None, likeness, again: false, unsure: false };
         let unanswered = |request: &&Request| request.answered.is_none();
         if matches!(id, Id::Absent | Id::Null) {
             let mut waiting = posted.iter().copied().filter(unanswered);
@@ -611,9 +625,15 @@ impl Context {
         let by_likeness = |again: bool| {
             pool.iter().filter(|it| it.answered.is_some() == again).find_map(|it| alike(it).map(|how| found(it, how)))
         };
-        // One that waits under a like id is meant rather than one that has its answer under the same.
-        let again = || exact.last().map(|request| found(request, Likeness::Exact));
-        if let Some(answer) = by_likeness(false).or_else(again).or_else(|| by_likeness(true)) {
+        // One that waits under a like id may be meant rather than one that has its answer under the same, if both were
+        // in flight together.
+        let again = exact.last().map(|request| found(request, Likeness::Exact));
+        let together = |answer: &Answer| {
+            let sent = answer.request.and_then(|key| self.requests.get(&key)).map(|request| request.event);
+            exact.last().is_none_or(|other| other.answered > sent)
+        };
+        let like = by_likeness(false).filter(together).map(|answer| Answer { unsure: again.is_some(), ..answer });
+        if let Some(answer) = like.or(again).or_else(|| by_likeness(true)) {
             return answer;
         }
         let mut waiting = posted.iter().copied().filter(unanswered);

@@ -6,7 +6,7 @@
 use mcp_conform_schemas::{Era, Revision};
 
 use super::{
-    Answer, Breach, Context, Likeness, Request, Row, Rule, Seen, Shape, Verdicts,
+    Answer, Breach, Context, Likeness, Request, RequestKey, Row, Rule, Seen, Shape, Verdicts,
     register::Definition,
     seen::{clip, show},
 };
@@ -29,19 +29,29 @@ pub(super) static DEFINITION: Definition = Definition {
             not be read may have none, null or what is legible in it. Errors under an HTTP error status that stem from \
             below the protocol, and what the legacy side of a dual-era server may have written, are not judged.",
     rows: &[RESULT_ID, RESULT_TYPE, ERROR_ID, UNREADABLE],
-    make: || Box::new(Ids),
+    make: || Box::new(Ids::default()),
 };
 
-struct Ids;
+/// Changed types that are kept until it is clear that they are no second answers.
+const MOST_HELD: usize = 256;
+
+#[derive(Default)]
+struct Ids {
+    held: Vec<(RequestKey, Breach)>,
+}
 
 impl Rule for Ids {
     fn observe(&mut self, event: &Event, context: &Context, out: &mut Verdicts) {
         for seen in context.incoming(event) {
             let Some(answer) = seen.answer else { continue };
+            if answer.again && answer.likeness == Likeness::Exact {
+                // The request has an answer of its own: what came before was meant for another one.
+                self.held.retain(|(key, _)| Some(*key) != answer.request);
+            }
             let request = answer.request.and_then(|key| context.request(key));
             match (seen.shape, request) {
                 (Shape::Response { result: true, .. } | Shape::Bare, Some(request)) => {
-                    result(&seen, answer, request, context, out);
+                    self.result(&seen, answer, request, context, out);
                 }
                 (Shape::Response { result: true, .. } | Shape::Bare, None) => stray_result(&seen, context, out),
                 (Shape::Response { .. }, Some(request)) if request.is_readable() => {
@@ -52,37 +62,53 @@ impl Rule for Ids {
             }
         }
     }
+
+    fn finish(&mut self, context: &Context, out: &mut Verdicts) {
+        for (_, breach) in self.held.drain(..) {
+            out.broken(type_row(context), context, breach);
+        }
+    }
 }
 
-fn result(seen: &Seen<'_>, answer: Answer, request: &Request, context: &Context, out: &mut Verdicts) {
-    // A message with an id that is none is not answered like one with an id: what comes back is open.
-    if !request.is_readable() || answer.again {
-        return;
+impl Ids {
+    fn result(&mut self, seen: &Seen<'_>, answer: Answer, request: &Request, context: &Context, out: &mut Verdicts) {
+        // A message with an id that is none is not answered like one with an id: what comes back is open.
+        if !request.is_readable() || answer.again {
+            return;
+        }
+        let found = show(seen.json.get("id"));
+        let sent = clip(&request.id.to_string());
+        out.occasion(&RESULT_ID, context);
+        out.occasion(&RESULT_TYPE, context);
+        match answer.likeness {
+            Likeness::Exact => {}
+            Likeness::Type => {
+                let breach = Breach::at(seen, "/id", format!("the id {sent} came back as {found}, another JSON type"));
+                if !answer.unsure {
+                    out.broken(type_row(context), context, breach);
+                } else if self.held.len() < MOST_HELD {
+                    self.held.push((request.key, breach));
+                }
+            }
+            Likeness::Rounded if request.has_big_id() => {
+                let breach = Breach::at(seen, "/id", format!("the id {sent} came back rounded, as {found}"));
+                out.broken(&RESULT_ID, context, breach.contested("C32"));
+            }
+            Likeness::Rounded | Likeness::Foreign => {
+                let breach = Breach::at(seen, "/id", format!("the request had the id {sent}, its result has {found}"));
+                out.broken(&RESULT_ID, context, breach);
+            }
+            Likeness::Missing => {
+                let breach = Breach::at(seen, "", format!("the result of the request {sent} has no id but {found}"));
+                out.broken(&RESULT_ID, context, breach);
+            }
+        }
     }
-    let found = show(seen.json.get("id"));
-    let sent = clip(&request.id.to_string());
-    out.occasion(&RESULT_ID, context);
-    out.occasion(&RESULT_TYPE, context);
-    match answer.likeness {
-        Likeness::Exact => {}
-        Likeness::Type => {
-            let breach = Breach::at(seen, "/id", format!("the id {sent} came back as {found}, another JSON type"));
-            // 2026-07-28 has value and type in one requirement.
-            out.broken(if context.era() == Era::Legacy { &RESULT_TYPE } else { &RESULT_ID }, context, breach);
-        }
-        Likeness::Rounded if request.has_big_id() => {
-            let breach = Breach::at(seen, "/id", format!("the id {sent} came back rounded, as {found}"));
-            out.broken(&RESULT_ID, context, breach.contested("C32"));
-        }
-        Likeness::Rounded | Likeness::Foreign => {
-            let breach = Breach::at(seen, "/id", format!("the request had the id {sent}, its result has {found}"));
-            out.broken(&RESULT_ID, context, breach);
-        }
-        Likeness::Missing => {
-            let breach = Breach::at(seen, "", format!("the result of the request {sent} has no id but {found}"));
-            out.broken(&RESULT_ID, context, breach);
-        }
-    }
+}
+
+/// 2026-07-28 has value and type in one requirement.
+fn type_row(context: &Context) -> &'static Row {
+    if context.era() == Era::Legacy { &RESULT_TYPE } else { &RESULT_ID }
 }
 
 /// A result with an id that no request of this conversation has, while a request waits for its answer.
@@ -91,12 +117,9 @@ fn stray_result(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
         context.in_flight().any(|request| request.is_sound() && request.method.as_ref() != "subscriptions/listen");
     let unnamed = seen.answer.is_some_and(|answer| answer.likeness == Likeness::Missing);
     // Without a waiting request it is one answer too many, which `answers` tells.
-    if waits
-        && !(unnamed && context.notification_pending())
-        && !context.forgot()
-        && !context.odd()
-        && on_shared_channel(seen, context)
-    {
+    let clear = !context.forgot() && !context.odd() && on_shared_channel(seen, context);
+    let about_notification = unnamed && context.notification_pending();
+    if waits && clear && !about_notification {
         let found = show(seen.json.get("id"));
         out.check(
             &RESULT_ID,
@@ -117,9 +140,8 @@ fn error(seen: &Seen<'_>, answer: Answer, request: &Request, context: &Context, 
         Likeness::Type => {
             Some(Breach::at(seen, "/id", format!("the id {sent} came back as {found}, another JSON type")))
         }
-        Likeness::Rounded if request.has_big_id() => {
-            Some(Breach::at(seen, "/id", format!("the id {sent} came back rounded, as {found}")).contested("C32"))
-        }
+        // An id that no double holds may be refused, and then it need not be exact in the refusal.
+        Likeness::Rounded if request.has_big_id() => return,
         Likeness::Rounded | Likeness::Foreign => {
             Some(Breach::at(seen, "/id", format!("the request had the id {sent}, its error has {found}")))
         }

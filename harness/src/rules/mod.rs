@@ -23,12 +23,14 @@ pub(crate) mod proofs;
 mod proofs_streams;
 mod register;
 mod request;
+mod schema;
 mod seen;
 mod sse;
 mod stdout;
 mod subscriptions;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tool_schemas;
 mod verdicts;
 
 pub use context::Context;
@@ -37,4 +39,4 @@ pub use judge_files::{JudgeFileError, Judged, judge_file};
 pub use register::{Rule, RuleInfo, rules};
 pub use request::{ExchangeState, Request, RequestKey};
 pub use seen::{Answer, Likeness, Seen, Shape};
-pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Verdicts, Violation};
+pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Told, Verdicts, Violation};

@@ -535,6 +535,24 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         < {"jsonrpc":"2.0","id":1,"result":{}}"#,
         &["base-response-one-per-request"],
     ),
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":"7","method":"ping"}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        > {"jsonrpc":"2.0","id":7,"method":"ping"}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        < {"jsonrpc":"2.0","id":7,"result":{}}"#,
+        &["base-response-one-per-request"],
+    ),
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":"7","method":"ping"}
+        > {"jsonrpc":"2.0","id":7,"method":"ping"}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        < {"jsonrpc":"2.0","id":"7","result":{}}
+        < {"jsonrpc":"2.0","id":7,"result":{}}"#,
+        &["base-response-one-per-request"],
+    ),
     ("2025-11-25 stdio", r#"< {"jsonrpc":"2.0","id":99,"result":{}}"#, &["base-response-one-per-request"]),
     (
         "2025-11-25 stdio",

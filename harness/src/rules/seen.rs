@@ -71,6 +71,8 @@ pub struct Answer {
     pub likeness: Likeness,
     /// The request had its answer already.
     pub again: bool,
+    /// It may as well be a second answer to another request, whose id it repeats exactly.
+    pub unsure: bool,
 }
 
 /// How the id of a response compares with the id of the request that it was taken to answer.

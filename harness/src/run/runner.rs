@@ -33,7 +33,7 @@ use crate::{
     conversation::{Bench, Conversation, OpenErrorKind, Target},
     process, rules,
     script::{CaseOutcome, Ground, Pool, Stage, Unmet, Word, each_requirement, meet, play},
-    trace::{DEFAULT_BUDGET, Event, Recorder, Transport},
+    trace::{Body, DEFAULT_BUDGET, Event, Recorder, Transport},
     transport::{Diagnosis, Grace, Served, diagnose, diagnose_serve, diagnose_start},
     wire::Limits,
 };
@@ -59,33 +59,49 @@ pub struct Control {
 pub async fn run(options: RunOptions, control: Control) -> Report {
     let started = Instant::now();
     let bench = Arc::new(Bench::new(options.deadlines, Limits::default(), options.secrets.clone()));
-    let (stop_inside, inside) = watch::channel(None);
+    let (stop_inside, inside) = watch::channel(false);
     let runner = Arc::new(Runner {
         found: Mutex::default(),
+        sessions: Mutex::default(),
         options: Arc::new(options),
         bench,
         stop_inside,
         progress: control.progress.clone(),
     });
     let stopped = stopped(control.stop, inside, runner.options.max_time);
-    let interrupted = tokio::select! {
+    let stop = tokio::select! {
         () = runner.clone().drive() => None,
-        reason = stopped => Some(reason),
+        stop = stopped => Some(stop),
+    };
+    // Before anything is killed: what our own KILL does to a server is no matter for the rules.
+    runner.close_sessions();
+    let interrupted = match stop {
+        Some(Stop::Interrupted(reason)) => Some(reason),
+        Some(Stop::Enough) => {
+            let note = "--fail-fast ended the run at the first failure; what would have come after it was not judged";
+            runner.found().notes.push(note.to_owned());
+            None
+        }
+        None => None,
     };
     // Whatever the reason for the end, no process outlives the run.
     process::end_all().await;
     runner.report(started.elapsed(), interrupted)
 }
 
+/// Why a run ended before it was through.
+enum Stop {
+    /// By the user or a limit of time.
+    Interrupted(String),
+    /// `--fail-fast` has what it wanted.
+    Enough,
+}
+
 async fn stopped(
     mut outside: watch::Receiver<Option<String>>,
-    mut inside: watch::Receiver<Option<String>>,
+    mut inside: watch::Receiver<bool>,
     max_time: Option<Duration>,
-) -> String {
-    let reason = |given: Result<watch::Ref<'_, Option<String>>, _>| match given {
-        Ok(reason) => reason.clone(),
-        Err::<_, watch::error::RecvError>(_) => None,
-    };
+) -> Stop {
     let timer = async {
         match max_time {
             Some(time) => tokio::time::sleep(time).await,
@@ -93,22 +109,22 @@ async fn stopped(
         }
     };
     let from_outside = async {
-        match reason(outside.wait_for(Option::is_some).await) {
+        let given = outside.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
+        match given {
             Some(reason) => reason,
             // Nobody is left who could stop the run.
             None => std::future::pending().await,
         }
     };
     let from_inside = async {
-        match reason(inside.wait_for(Option::is_some).await) {
-            Some(reason) => reason,
-            None => std::future::pending().await,
+        if inside.wait_for(|enough| *enough).await.is_err() {
+            std::future::pending::<()>().await;
         }
     };
     tokio::select! {
-        reason = from_outside => reason,
-        reason = from_inside => reason,
-        () = timer => "--max-time passed".to_owned(),
+        reason = from_outside => Stop::Interrupted(reason),
+        () = from_inside => Stop::Enough,
+        () = timer => Stop::Interrupted("--max-time passed".to_owned()),
     }
 }
 
@@ -129,7 +145,9 @@ struct Runner {
     options: Arc<RunOptions>,
     bench: Arc<Bench>,
     found: Mutex<Found>,
-    stop_inside: watch::Sender<Option<String>>,
+    /// Those that play, so that an interrupted run still has what the rules saw.
+    sessions: Mutex<Vec<Arc<Session>>>,
+    stop_inside: watch::Sender<bool>,
     progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }
 
@@ -137,7 +155,8 @@ struct Runner {
 struct Session {
     stage: Arc<Stage>,
     place: Place,
-    tally: Mutex<RuleTally>,
+    /// Gone once its results stand in the report.
+    tally: Mutex<Option<RuleTally>>,
     enders: Mutex<JoinSet<()>>,
 }
 
@@ -269,7 +288,13 @@ impl Runner {
             dead: Mutex::default(),
         });
         let place = Place { revision: era.judged(), version, transport: target.transport() };
-        let session = Arc::new(Session { stage, place, tally: Mutex::default(), enders: Mutex::default() });
+        let session = Arc::new(Session {
+            stage,
+            place,
+            tally: Mutex::new(Some(RuleTally::default())),
+            enders: Mutex::default(),
+        });
+        lock(&self.sessions).push(session.clone());
         self.end(&session, talk);
         session
     }
@@ -304,9 +329,23 @@ impl Runner {
         }
         let mut enders = std::mem::take(&mut *lock(&session.enders));
         while enders.join_next().await.is_some() {}
-        let tally = std::mem::take(&mut *lock(&session.tally));
-        let results = tally.results(session.place, &|rule, row| self.wants_row(rule, row));
+        self.close(&session, true);
+    }
+
+    /// Takes what the rules saw into the report; `whole` when every conversation was folded.
+    fn close(&self, session: &Session, whole: bool) {
+        let Some(tally) = lock(&session.tally).take() else { return };
+        let mut results = tally.results(session.place, &|rule, row| self.wants_row(rule, row));
+        // An occasion that did not come might have come later.
+        results.retain(|result| whole || result.verdict != Verdict::NotVerified);
         self.found().results.extend(results);
+    }
+
+    /// The sessions that a stopped run left open.
+    fn close_sessions(&self) {
+        for session in std::mem::take(&mut *lock(&self.sessions)) {
+            self.close(&session, false);
+        }
     }
 
     async fn case(self: &Arc<Self>, case: &Case, session: &Arc<Session>) {
@@ -402,7 +441,7 @@ impl Runner {
         let failed = results.iter().any(|result| result.verdict == Verdict::Fail);
         self.found().results.extend(results);
         if failed && self.options.fail_fast {
-            self.stop_inside.send_replace(Some("--fail-fast: something failed".to_owned()));
+            self.stop_inside.send_replace(true);
         }
     }
 
@@ -419,14 +458,28 @@ impl Runner {
     fn fold(&self, session: &Session, talk: &Conversation) {
         let events = talk.events();
         let file = self.write_trace(talk, &events);
+        self.note_orphans(&events);
         let observations = rules::judge(&events);
         let stage = &session.stage;
-        let failed = lock(&session.tally).add(observations, &events, file.as_deref(), &|case| {
+        let mut tally = lock(&session.tally);
+        // The run was stopped meanwhile.
+        let Some(tally) = tally.as_mut() else { return };
+        let failed = tally.add(observations, &events, file.as_deref(), &|case| {
             let case = case.map(|case| format!(" --case {case}")).unwrap_or_default();
             format!("mcp-conform run {} --revision {}{case}", stage.repro_target, stage.revision)
         });
         if failed && self.options.fail_fast {
-            self.stop_inside.send_replace(Some("--fail-fast: something failed".to_owned()));
+            self.stop_inside.send_replace(true);
+        }
+    }
+
+    /// Processes that outlived the server are no matter of the protocol, and worth telling once.
+    fn note_orphans(&self, events: &[Arc<Event>]) {
+        let left = events.iter().any(|event| matches!(&event.body, Body::Orphans { pids } if !pids.is_empty()));
+        let note = "the server left processes of its own running when it ended; they were ended here";
+        let mut found = self.found();
+        if left && !found.notes.iter().any(|known| known == note) {
+            found.notes.push(note.to_owned());
         }
     }
 
@@ -521,14 +574,9 @@ impl Runner {
         if let Some(OpenErrorKind::Start(start)) = &probed.modern.start_error {
             diagnosis.get_or_insert_with(|| diagnose_start(start));
         }
-        if transport == Transport::Http
-            && let Some(talk) = talks.first()
-        {
-            // A server of 2024-11-05 refuses the POST and opens its stream on a GET.
-            let accept = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
-            if let Ok(ticket) = talk.http("GET", None, accept, bytes::Bytes::new(), true).await {
-                talk.answer_within(&ticket, self.bench.deadlines.grace * 2).await;
-            }
+        if transport == Transport::Http {
+            // A server of the old HTTP+SSE transport is known by what it answers to a GET.
+            futures_util::future::join_all(talks.iter().take(1).map(|talk| self.listen(talk))).await;
         }
         // Only the end of the process shows how it ended.
         futures_util::future::join_all(talks.iter().map(Conversation::end)).await;
@@ -545,6 +593,20 @@ impl Runner {
             evidence: Vec::new(),
         });
         self.found().failures.push((transport, diagnosis));
+    }
+
+    async fn listen(&self, talk: &Conversation) {
+        let headers = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
+        if let Ok(ticket) = talk.http("GET", None, headers, Vec::new().into(), true).await {
+            // Its first event, not its end: a stream need not have one.
+            let event = |event: &Arc<Event>| match &event.body {
+                Body::Sse(sse) if Some(sse.exchange) == ticket.exchange => Some(()),
+                Body::ExchangeEnded { exchange, .. } if Some(*exchange) == ticket.exchange => Some(()),
+                _ => None,
+            };
+            let time = self.bench.deadlines.grace;
+            talk.message(ticket.event, "the first event of a GET stream", Some(time), event).await;
+        }
     }
 
     fn tell(&self, what: &str) {

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use mcp_conform_cases::ast::{InputKind, ServedEras, ToolKind};
@@ -27,6 +28,8 @@ pub struct Surface {
     pub resumable: bool,
     /// The URL is on a loopback address.
     pub loopback: bool,
+    /// The longest that a plain request took to be answered, tools aside.
+    pub slowest: Duration,
     /// A list or a page of it could not be had: which and why.
     pub gaps: Vec<String>,
 }

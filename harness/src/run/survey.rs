@@ -45,7 +45,7 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
         }
     }
     if talk.era() == Era::Legacy {
-        ask(talk, "ping", None).await;
+        ask(talk, &mut surface, "ping", None).await;
     }
     if surface.has_capability("tools") {
         let tools = list(talk, &mut surface, "tools/list", "tools").await;
@@ -60,19 +60,19 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
     }
     let listening = listen(talk, &surface).await;
     call_tools(talk, &mut surface).await;
-    for resource in surface.resources.iter().take(MOST_READS) {
+    for resource in surface.resources.clone().iter().take(MOST_READS) {
         if let Some(uri) = resource.get("uri") {
-            ask(talk, "resources/read", Some(json!({ "uri": uri }))).await;
+            ask(talk, &mut surface, "resources/read", Some(json!({ "uri": uri }))).await;
         }
     }
-    for prompt in surface.prompts.iter().take(MOST_READS) {
+    for prompt in surface.prompts.clone().iter().take(MOST_READS) {
         if let Some(name) = prompt.get("name") {
             let params = json!({"name": name, "arguments": prompt_arguments(prompt)});
-            ask(talk, "prompts/get", Some(params)).await;
+            ask(talk, &mut surface, "prompts/get", Some(params)).await;
         }
     }
     if surface.has_capability("completions") {
-        complete(talk, &surface).await;
+        complete(talk, &mut surface).await;
     }
     if let Some(ticket) = listening {
         // A connection that ended has nothing to cancel.
@@ -142,9 +142,12 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false }
 }
 
-async fn ask(talk: &Conversation, method: &str, params: Option<Value>) -> Option<Answer> {
+async fn ask(talk: &Conversation, surface: &mut Surface, method: &str, params: Option<Value>) -> Option<Answer> {
     let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
-    talk.request(call, None).await.ok().map(|(_, answer)| answer)
+    let asked = tokio::time::Instant::now();
+    let (_, answer) = talk.request(call, None).await.ok()?;
+    surface.slowest = surface.slowest.max(asked.elapsed());
+    Some(answer)
 }
 
 async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: &str) -> Vec<Value> {
@@ -153,7 +156,7 @@ async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: 
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for _ in 0..MOST_PAGES {
         let params = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }));
-        let Some(answer) = ask(talk, method, params).await else { break };
+        let Some(answer) = ask(talk, surface, method, params).await else { break };
         let Some(result) = answer.result() else {
             surface.gaps.push(format!("{method} was answered with {}", answer.describe()));
             break;
@@ -285,7 +288,7 @@ pub(crate) fn prompt_arguments(prompt: &Value) -> Value {
     Value::Object(out)
 }
 
-async fn complete(talk: &Conversation, surface: &Surface) {
+async fn complete(talk: &Conversation, surface: &mut Surface) {
     let prompt = surface.prompts.iter().find_map(|prompt| {
         let argument = prompt.pointer("/arguments/0/name")?;
         Some(json!({"ref": {"type": "ref/prompt", "name": prompt.get("name")?},
@@ -298,7 +301,7 @@ async fn complete(talk: &Conversation, surface: &Surface) {
         Some(json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": ""}}))
     });
     for params in [prompt, template].into_iter().flatten() {
-        ask(talk, "completion/complete", Some(params)).await;
+        ask(talk, surface, "completion/complete", Some(params)).await;
     }
 }
 

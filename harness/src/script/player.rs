@@ -347,9 +347,15 @@ impl Player<'_> {
         let mut to_end: Vec<Conversation> = Vec::new();
         for lease in leases {
             match lease.key {
-                Some(key) if lease.talk.retired().is_none() => self.stage.pool.put(key, lease.talk),
-                _ if to_end.iter().any(|talk| talk.number() == lease.talk.number()) => {}
-                _ => to_end.push(lease.talk),
+                Some(key) if lease.talk.retired().is_none() => {
+                    self.stage.pool.put(&key, lease.talk);
+                    continue;
+                }
+                Some(key) => self.stage.pool.forget(&key),
+                None => {}
+            }
+            if !to_end.iter().any(|talk| talk.number() == lease.talk.number()) {
+                to_end.push(lease.talk);
             }
         }
         (outcome, to_end)

@@ -451,7 +451,9 @@ impl Player<'_> {
 
     async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
         if handle.answer.is_none() {
-            let answer = handle.talk.answer(&handle.ticket, within).await;
+            let odd = handle.call.as_ref().is_some_and(|call| plain(call).is_none());
+            let time = within.or_else(|| odd.then(|| self.stage.odd_deadline()));
+            let answer = handle.talk.answer(&handle.ticket, time).await;
             if answer.kind == AnswerKind::Silence
                 && within.is_none()
                 && let Some(key) = handle.call.as_ref().and_then(plain)

@@ -116,7 +116,10 @@ impl Incoming {
                 self.recorder.sse_comment(exchange, text);
             }
             SseItem::Defect(defect) => match defect.kind {
-                SseDefectKind::BadRetry | SseDefectKind::InvalidUtf8 | SseDefectKind::NulInId => {
+                SseDefectKind::BadRetry
+                | SseDefectKind::InvalidUtf8
+                | SseDefectKind::JsonOutsideData
+                | SseDefectKind::NulInId => {
                     let message = format!("{} (byte {} of the stream)", defect.message, defect.offset);
                     self.recorder.push(Body::SseDefect { exchange, message });
                 }

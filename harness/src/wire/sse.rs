@@ -91,6 +91,8 @@ pub enum SseDefectKind {
     ByteOrderMark,
     InvalidUtf8,
     /// A line that is neither a comment nor a field that the standard knows; clients skip it.
+    /// A line that begins as a JSON object does: a message without `data:`, which no client sees.
+    JsonOutsideData,
     UnknownField,
     /// An `id` that clients ignore.
     NulInId,
@@ -276,6 +278,11 @@ impl SseDecoder {
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
         if !matches!(name, b"data" | b"event" | b"id" | b"retry") {
+            if name.starts_with(b"{") {
+                let message = format!("JSON outside of a data field: '{}'", excerpt(name));
+                self.defect(SseDefectKind::JsonOutsideData, at, message);
+                return;
+            }
             let message = format!("unknown field '{}'", excerpt(name));
             self.defect(SseDefectKind::UnknownField, at, message);
             return;
@@ -344,7 +351,7 @@ impl SseDecoder {
 }
 
 impl SseDefectKind {
-    const COUNT: usize = 8;
+    const COUNT: usize = 9;
 
     fn index(self) -> usize {
         match self {
@@ -356,6 +363,7 @@ impl SseDefectKind {
             Self::RepeatedField => 5,
             Self::Unterminated => 6,
             Self::OurLimit(_) => 7,
+            Self::JsonOutsideData => 8,
         }
     }
 }
@@ -463,7 +471,7 @@ mod tests {
                 (SseDefectKind::BadRetry, 30),
                 (SseDefectKind::RepeatedField, 40),
                 (SseDefectKind::InvalidUtf8, 55),
-                (SseDefectKind::UnknownField, 50),
+                (SseDefectKind::JsonOutsideData, 50),
             ]
         );
         let comments: Vec<_> = items.iter().filter(|item| matches!(item, SseItem::Comment(_))).cloned().collect();
