@@ -241,5 +241,6 @@ fn template(template: &Template) -> String {
                 members.iter().map(|(name, member)| format!("{name}: {}", self::template(member))).collect();
             format!("{{{}}}", members.join(", "))
         }
+        Template::Sentinel { mark, value } => format!("=?{mark}?({})?=", self::template(value)),
     }
 }

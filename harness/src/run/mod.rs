@@ -6,7 +6,7 @@ mod probe;
 mod results;
 mod runner;
 pub mod surface;
-mod survey;
+pub(crate) mod survey;
 
 pub use options::{HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;

@@ -310,7 +310,7 @@ fn input_kind(method: &str) -> Option<InputKind> {
     }
 }
 
-fn prompt_arguments(prompt: &Value) -> Value {
+pub(crate) fn prompt_arguments(prompt: &Value) -> Value {
     let mut out = Map::new();
     for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
         if let Some(name) = argument.get("name").and_then(Value::as_str) {

@@ -289,7 +289,10 @@ impl Player<'_> {
             Some(template) => Some(round.values.fill(&template.node)?),
             None => result.get("inputRequests").map(|asked| talk.opening().policy.responses(asked).into()),
         };
-        if let Some(responses) = responses {
+        if let Some(mut responses) = responses {
+            for (name, template) in &step.also {
+                responses.insert(name, round.values.fill(&template.node)?);
+            }
             params.insert("inputResponses", responses);
         }
         let state = match &step.state {

@@ -155,7 +155,7 @@ fn passing_session(server: &Server, headers: &HeaderMap, opening: bool) -> Arc<S
 
 fn version_allowed(server: &Server, headers: &HeaderMap) -> Result<(), RpcError> {
     let Some(value) = headers.get(headers::VERSION) else {
-        if server.has(Fault::VersionHeaderDemanded) {
+        if server.has(Fault::VersionHeaderDemanded) && headers.contains_key(SESSION) {
             return Err(RpcError::invalid_request("MCP-Protocol-Version is missing"));
         }
         return Ok(());
