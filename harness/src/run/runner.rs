@@ -288,12 +288,8 @@ impl Runner {
             dead: Mutex::default(),
         });
         let place = Place { revision: era.judged(), version, transport: target.transport() };
-        let session = Arc::new(Session {
-            stage,
-            place,
-            tally: Mutex::new(Some(RuleTally::default())),
-            enders: Mutex::default(),
-        });
+        let session =
+            Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
         lock(&self.sessions).push(session.clone());
         self.end(&session, talk);
         session
