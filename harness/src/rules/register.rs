@@ -67,9 +67,12 @@ pub(super) static DEFINITIONS: &[&Definition] = &[
     &tool_schemas::DEFINITION,
 ];
 
+/// Rows that are read from elsewhere.
+type Rows = fn() -> &'static [Row];
+
 /// Rules whose rows are read off the schemas, less those of the rules above. They come last: what was told about a
 /// message before is not told again.
-static DERIVED: &[(&Definition, fn() -> &'static [Row])] = &[(&schema::DEFINITION, schema::rows)];
+static DERIVED: &[(&Definition, Rows)] = &[(&schema::DEFINITION, schema::rows)];
 
 fn definitions() -> impl Iterator<Item = (&'static Definition, &'static [Row])> {
     let derived = DERIVED.iter().map(|(definition, rows)| (*definition, rows()));

@@ -350,6 +350,5 @@ fn first_line(text: &str) -> String {
 /// Whether an answer is a result of the modern era's discovery.
 pub(super) fn discover_result(answer: &Answer) -> Option<Value> {
     let result = answer.result()?;
-    (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some_and(Value::is_array))
-        .then_some(result)
+    (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some()).then_some(result)
 }

@@ -195,7 +195,10 @@ faults! { ERAS:
     ResultTypeInvented "result-type-invented" T1 [Stdio Http]
         "the resultType is \"done\""
         modern ["tools-call-result-type-known" "discover-result-complete"]
-        collateral_modern ["tools-list-result-complete"];
+        collateral_modern [
+            "tools-list-result-complete" "resources-list-result-complete" "prompts-list-result-complete"
+            "completion-result-complete"
+        ];
     TtlMissing "ttl-missing" T1 [Stdio Http]
         "no result has a ttlMs"
         modern [

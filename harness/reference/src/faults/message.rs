@@ -135,7 +135,7 @@ faults! { MESSAGES:
         "the _meta of results is an array"
         legacy ["meta-is-object"]
         modern ["schema-every-message-valid"]
-        collateral_modern ["discover-server-info-in-meta"];
+        collateral_modern ["discover-server-info-in-meta" "prompts-get-result-shape"];
     MetaNameUnderscore "meta-name-underscore" T1 [Stdio Http]
         "_meta of results has the key _private"
         legacy ["meta-name-syntax"]
