@@ -45,11 +45,16 @@ pub(super) fn rows() -> &'static [Row] {
 }
 
 static BOOK: LazyLock<BTreeMap<Era, BTreeMap<&'static str, Row>>> = LazyLock::new(|| {
-    let taken: HashSet<(&str, Revision)> =
-        DEFINITIONS.iter().flat_map(|rule| rule.rows).flat_map(Row::all).map(|(id, revision, _)| (id, revision)).collect();
+    let taken: HashSet<(&str, Revision)> = DEFINITIONS
+        .iter()
+        .flat_map(|rule| rule.rows)
+        .flat_map(Row::all)
+        .map(|(id, revision, _)| (id, revision))
+        .collect();
     let mut book: BTreeMap<Era, BTreeMap<&'static str, Row>> = BTreeMap::new();
     for revision in Revision::JUDGED {
-        let mut names: BTreeSet<&str> = types(revision).filter_map(|name| rows_within(revision, name).ok()).flatten().collect();
+        let mut names: BTreeSet<&str> =
+            types(revision).filter_map(|name| rows_within(revision, name).ok()).flatten().collect();
         names.insert(whole(revision.era()));
         for name in names.into_iter().filter(|name| !taken.contains(&(*name, revision))) {
             let Some(entry) = Catalogue::get().row(name, revision) else { continue };
@@ -234,7 +239,9 @@ fn breach(seen: &Seen<'_>, part: &str, name: &str, problem: Problem, context: &C
     };
     match problem.contested.as_deref() {
         None => breach,
-        Some(item) => breach.contested(ITEMS.iter().find(|known| **known == item).unwrap_or(&"the published schema file")),
+        Some(item) => {
+            breach.contested(ITEMS.iter().find(|known| **known == item).unwrap_or(&"the published schema file"))
+        }
     }
 }
 
