@@ -370,7 +370,7 @@ impl Runner {
         };
         let (mut outcome, to_end) = play(case, stage, values.clone(), false).await;
         to_end.into_iter().for_each(|talk| self.end(session, talk));
-        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word == Word::Broken) {
+        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word.is_breach()) {
             let (alone, to_end) = play(case, stage, values, true).await;
             to_end.into_iter().for_each(|talk| self.end(session, talk));
             outcome = self.alone(case, session.place, outcome, alone);
@@ -389,11 +389,9 @@ impl Runner {
     /// A case counts by its run on a fresh conversation; what only failed on a shared one is told as advice.
     fn alone(&self, case: &Case, place: Place, shared: CaseOutcome, alone: CaseOutcome) -> CaseOutcome {
         let mut told = Vec::new();
-        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word == Word::Broken) {
+        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word.is_breach()) {
             let again = alone.verdicts.iter().any(|other| {
-                other.requirement == verdict.requirement
-                    && other.subject == verdict.subject
-                    && other.word == Word::Broken
+                other.requirement == verdict.requirement && other.subject == verdict.subject && other.word.is_breach()
             });
             if !again {
                 let mut result = results::of_case(&case.id.node, place, verdict, None);
