@@ -20,8 +20,8 @@ enum Shows {
     Target(&'static [&'static str]),
     /// A note of the report has this text.
     Note(&'static str),
-    /// This requirement is found broken, among others: every request after the first meets a closed connection.
-    Among(&'static str, &'static str),
+    /// Which requests meet the closed connection depends on who is first: there are findings, and each tells this cause.
+    Closed,
     /// It is allowed, and to be survived: the run is clean.
     Clean,
 }
@@ -31,7 +31,7 @@ fn shows(fault: &str, transport: Transport) -> Option<Shows> {
     Some(match (fault, transport) {
         ("exits-at-once" | "half-message-then-exit", _) => Shows::Target(&["exited"]),
         // It answers `initialize` and is gone: the modern era is judged, the legacy one is not there.
-        ("exits-after-first-request", _) => Shows::Among("response-exactly-one-per-request", "2026-07-28"),
+        ("exits-after-first-request", _) => Shows::Closed,
         ("wants-configuration", _) => Shows::Target(&["needs-configuration"]),
         ("never-answers", _) => Shows::Target(&["no-answer"]),
         ("endless-line" | "garbage-bytes", _) => Shows::Target(&["not-mcp"]),
@@ -69,15 +69,21 @@ fn pairs(list: &[(&str, &str)]) -> Pairs {
     list.iter().map(|(id, revision)| ((*id).to_owned(), (*revision).to_owned())).collect()
 }
 
+fn text<'a>(result: &'a Value, member: &str) -> &'a str {
+    result[member].as_str().unwrap_or_default()
+}
+
+fn found(report: &Value) -> impl Iterator<Item = &Value> {
+    let results = report["results"].as_array().into_iter().flatten();
+    results.filter(|result| !matches!(text(result, "verdict"), "pass" | "not-applicable" | "not-verified"))
+}
+
 fn findings(report: &Value) -> Pairs {
-    let text = |result: &Value, member: &str| result[member].as_str().unwrap_or_default().to_owned();
-    report["results"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|result| !matches!(&*text(result, "verdict"), "pass" | "not-applicable" | "not-verified"))
-        .map(|result| (text(result, "requirement"), text(result, "revision")))
-        .collect()
+    found(report).map(|result| (text(result, "requirement").to_owned(), text(result, "revision").to_owned())).collect()
+}
+
+fn messages(report: &Value) -> impl Iterator<Item = &str> {
+    found(report).map(|result| text(result, "message"))
 }
 
 fn reaches(id: &str, revision: &str, transport: Transport) -> bool {
@@ -101,7 +107,10 @@ fn complaint(info: &FaultInfo, transport: Transport, named: &Pairs) -> Option<St
             let notes = report["notes"].to_string();
             code == Some(0) && notes.contains(text) && found.is_empty()
         }
-        Some(Shows::Among(id, revision)) => status == "ok" && found.contains(&(id.to_owned(), revision.to_owned())),
+        Some(Shows::Closed) => {
+            let told = |message: &str| message.contains("end of the connection") || message.contains("no answer");
+            status == "ok" && !found.is_empty() && messages(&report).all(told)
+        }
         Some(Shows::Clean) => code == Some(0) && found.is_empty(),
         None => {
             let broken = pairs(info.breaks);

@@ -60,7 +60,7 @@ fn output(command: &str) -> Option<Vec<String>> {
 
 /// A line without what differs from run to run.
 fn steady(line: &str) -> String {
-    let costs = line.contains(" s waited on purpose");
+    let costs = line.contains(" s waited on purpose") || line.contains(" passed");
     let message = line.contains("{\"jsonrpc\"");
     if !costs && !message {
         return line.to_owned();
