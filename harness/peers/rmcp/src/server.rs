@@ -106,11 +106,8 @@ fn ask() -> Result<CallToolResponse, ErrorData> {
         .required_string("name")
         .build()
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-    let params = ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message: "Who are you?".to_owned(),
-        requested_schema,
-    };
+    let params =
+        ElicitRequestParams::FormElicitationParams { meta: None, message: "Who are you?".to_owned(), requested_schema };
     let mut requests = InputRequests::new();
     requests.insert("name".to_owned(), InputRequest::Elicitation(ElicitRequest::new(params)));
     Ok(InputRequiredResult::new(Some(requests), Some("asked".to_owned())).into())
