@@ -190,9 +190,22 @@ mod tests {
     #[test]
     fn any_answer_is_read_the_same_in_pieces() {
         let words = [
-            "HTTP/1.1 200 OK\r\n", "HTTP/1.1 202 \n", "HTTP/1.1 100 Continue\r\n\r\n", "content-length: 3\r\n",
-            "Content-Length: 3\r\n", "transfer-encoding: chunked\r\n", "\r\n", "\n", "3\r\nabc\r\n", "0\r\n\r\n", "abc",
-            "x: y\r\n", " folded\r\n", "5;ext=1\r\n", "\0", "HTTP/1.1 999 Odd\r\n",
+            "HTTP/1.1 200 OK\r\n",
+            "HTTP/1.1 202 \n",
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            "content-length: 3\r\n",
+            "Content-Length: 3\r\n",
+            "transfer-encoding: chunked\r\n",
+            "\r\n",
+            "\n",
+            "3\r\nabc\r\n",
+            "0\r\n\r\n",
+            "abc",
+            "x: y\r\n",
+            " folded\r\n",
+            "5;ext=1\r\n",
+            "\0",
+            "HTTP/1.1 999 Odd\r\n",
         ];
         generated(4000, &words, http_answer);
     }

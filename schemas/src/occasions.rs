@@ -18,11 +18,7 @@ use crate::{
 };
 
 /// The rows whose constraints were applied to something in the value.
-pub fn occasions(
-    revision: Revision,
-    type_name: &str,
-    value: &Value,
-) -> Result<BTreeSet<&'static str>, UnknownType> {
+pub fn occasions(revision: Revision, type_name: &str, value: &Value) -> Result<BTreeSet<&'static str>, UnknownType> {
     let facts = facts(revision);
     let Some((document, schema)) = facts.located(type_name) else {
         return Err(UnknownType { revision, name: type_name.to_owned() });
@@ -268,7 +264,8 @@ fn asserts(
         "additionalProperties" => {
             let known = schema.get("properties").and_then(Value::as_object);
             let rest = value.as_object().into_iter().flatten();
-            rest.filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name))).all(|(_, it)| inner(operand, it))
+            rest.filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)))
+                .all(|(_, it)| inner(operand, it))
         }
         "items" => value.as_array().into_iter().flatten().all(|item| inner(operand, item)),
         "allOf" => list().all(|part| inner(part, value)),

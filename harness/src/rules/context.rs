@@ -413,7 +413,11 @@ impl Context {
         let request = Request {
             key,
             method: method.into(),
-            tool: json.pointer("/params/name").filter(|_| method == "tools/call").and_then(Json::as_str).map(Into::into),
+            tool: json
+                .pointer("/params/name")
+                .filter(|_| method == "tools/call")
+                .and_then(Json::as_str)
+                .map(Into::into),
             event: seq,
             exchange: channel.exchange(),
             step: self.step.clone(),

@@ -21,7 +21,8 @@ static DECLARED: Row = Row::legacy("schema-valid-for-declared-dialect", Revision
 static DEFAULT: Row = Row::legacy("schema-default-dialect-2020-12", Revision::V2025_11_25);
 static CONFORMS: Row =
     Row::both("tools-output-conforms-to-schema", Revision::V2025_06_18, "structured-content-matches-output-schema");
-static PRESENT: Row = Row::both("tools-output-present-with-schema", Revision::V2025_06_18, "structured-content-present");
+static PRESENT: Row =
+    Row::both("tools-output-present-with-schema", Revision::V2025_06_18, "structured-content-present");
 
 pub(super) static DEFINITION: Definition = Definition {
     name: "tool_schemas",
@@ -55,7 +56,8 @@ enum Declared {
 impl Rule for ToolSchemas {
     fn observe(&mut self, event: &Event, context: &Context, out: &mut Verdicts) {
         for seen in context.incoming(event) {
-            let Some(answer) = seen.answer.filter(|answer| !answer.again && answer.likeness != Likeness::Missing) else {
+            let Some(answer) = seen.answer.filter(|answer| !answer.again && answer.likeness != Likeness::Missing)
+            else {
                 continue;
             };
             let Some(request) = answer.request.and_then(|key| context.request(key)) else { continue };
@@ -148,6 +150,9 @@ fn tell(
         let at = format!("{at}{}", problem.pointer);
         let message = format!("the {member} of {} is no schema of {}: {problem}", clip(tool), clip(dialect));
         let breach = Breach::at(seen, &at, message);
+        if let Some(told) = context.told(&seen.at(&at)).next() {
+            return Some(breach.told_under(told.requirement));
+        }
         // The row about tools says more than the row about schemas of any kind.
         let input = member == "inputSchema" && *of != INPUT;
         Some(if input { breach.under(&INPUT) } else { breach })
