@@ -66,9 +66,11 @@ pub(super) static DEFINITIONS: &[&Definition] = &[
     &sse::DEFINITION,
 ];
 
+type RowsOf = fn() -> &'static [Row];
+
 /// Rules that come last, because what was told about a message before is not told again. The rows of `schema` are read off
 /// the schemas, less those of the rules above.
-static LAST: &[(&Definition, fn() -> &'static [Row])] =
+static LAST: &[(&Definition, RowsOf)] =
     &[(&schema::DEFINITION, schema::rows), (&tool_schemas::DEFINITION, || tool_schemas::DEFINITION.rows)];
 
 fn definitions() -> impl Iterator<Item = (&'static Definition, &'static [Row])> {
