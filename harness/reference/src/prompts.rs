@@ -32,6 +32,9 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
     if call.server.world().extra {
         prompts.push(json!({"name": "extra", "description": "Is there while the extra tool is."}));
     }
+    if let Some(first) = prompts.first_mut().and_then(Value::as_object_mut) {
+        first.insert("icons".to_owned(), json!([{"src": "https://example.com/prompt.png"}]));
+    }
     if let Some(first) = prompts.first_mut().and_then(Value::as_object_mut)
         && call.has(Fault::PromptRequiredAsText)
     {

@@ -42,6 +42,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
         }));
     }
     if let Some(first) = resources.first_mut().and_then(Value::as_object_mut) {
+        first.insert("icons".to_owned(), json!([{"src": "https://example.com/text.png"}]));
         if call.has(Fault::ResourceWithoutName) {
             first.shift_remove("name");
         }

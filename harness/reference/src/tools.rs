@@ -157,6 +157,14 @@ fn described() -> Vec<Value> {
         ),
         tool("delete_note", "Deletes a note.", DESTROYS, closed(json!({"id": text(32)}), &["id"])),
     ];
+    if let Some(media) = tools.get_mut(12).and_then(Value::as_object_mut) {
+        media.insert("title".to_owned(), json!("Media"));
+        media.insert("icons".to_owned(), json!([{"src": "https://example.com/media.png", "theme": "dark"}]));
+        media.insert("_meta".to_owned(), json!({"com.example/kind": "media"}));
+        if let Some(schema) = media.get_mut("inputSchema").and_then(Value::as_object_mut) {
+            schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        }
+    }
     if let Some(add) = tools.get_mut(1).and_then(Value::as_object_mut) {
         let output = json!({"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]});
         add.insert("outputSchema".to_owned(), output);

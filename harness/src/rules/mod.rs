@@ -16,9 +16,12 @@ mod ids;
 mod judge;
 mod judge_files;
 mod meta;
+mod own;
 mod progress;
 #[cfg(test)]
 pub(crate) mod proofs;
+#[cfg(test)]
+mod proofs_schema;
 #[cfg(test)]
 mod proofs_streams;
 mod register;
@@ -36,6 +39,7 @@ mod verdicts;
 pub use context::Context;
 pub use judge::{Judge, judge};
 pub use judge_files::{JudgeFileError, Judged, judge_file};
+pub use own::{OwnFault, own_faults};
 pub use register::{Rule, RuleInfo, rules};
 pub use request::{ExchangeState, Request, RequestKey};
 pub use seen::{Answer, Likeness, Seen, Shape};

@@ -64,19 +64,18 @@ pub(super) static DEFINITIONS: &[&Definition] = &[
     &subscriptions::DEFINITION,
     &http::DEFINITION,
     &sse::DEFINITION,
-    &tool_schemas::DEFINITION,
 ];
 
-/// Rows that are read from elsewhere.
-type Rows = fn() -> &'static [Row];
+type RowsOf = fn() -> &'static [Row];
 
-/// Rules whose rows are read off the schemas, less those of the rules above. They come last: what was told about a
-/// message before is not told again.
-static DERIVED: &[(&Definition, Rows)] = &[(&schema::DEFINITION, schema::rows)];
+/// Rules that come last, because what was told about a message before is not told again. The rows of `schema` are read off
+/// the schemas, less those of the rules above.
+static LAST: &[(&Definition, RowsOf)] =
+    &[(&schema::DEFINITION, schema::rows), (&tool_schemas::DEFINITION, || tool_schemas::DEFINITION.rows)];
 
 fn definitions() -> impl Iterator<Item = (&'static Definition, &'static [Row])> {
-    let derived = DERIVED.iter().map(|(definition, rows)| (*definition, rows()));
-    DEFINITIONS.iter().map(|definition| (*definition, definition.rows)).chain(derived)
+    let last = LAST.iter().map(|(definition, rows)| (*definition, rows()));
+    DEFINITIONS.iter().map(|definition| (*definition, definition.rows)).chain(last)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::{
     Breach, Context, Likeness, Request, Row, Rule, Seen, Shape, Verdicts,
     register::{DEFINITIONS, Definition},
 };
-use crate::trace::Event;
+use crate::{trace::Event, wire::Json};
 
 pub(super) static DEFINITION: Definition = Definition {
     name: "schema",
@@ -56,6 +56,7 @@ static BOOK: LazyLock<BTreeMap<Era, BTreeMap<&'static str, Row>>> = LazyLock::ne
         let mut names: BTreeSet<&str> =
             types(revision).filter_map(|name| rows_within(revision, name).ok()).flatten().collect();
         names.insert(whole(revision.era()));
+        names.retain(|row| !NEVER_BROKEN.contains(row));
         for name in names.into_iter().filter(|name| !taken.contains(&(*name, revision))) {
             let Some(entry) = Catalogue::get().row(name, revision) else { continue };
             let row = match revision.era() {
@@ -67,6 +68,9 @@ static BOOK: LazyLock<BTreeMap<Era, BTreeMap<&'static str, Row>>> = LazyLock::ne
     }
     book
 });
+
+/// Rows that no message can break by its form: a result is told apart by the very member that the row is about.
+const NEVER_BROKEN: [&str; 1] = ["mrtr-resulttype"];
 
 /// The types of all that a server may send.
 fn types(revision: Revision) -> impl Iterator<Item = &'static str> {
@@ -114,7 +118,11 @@ fn typed(seen: &Seen<'_>, context: &Context) -> Option<(&'static str, &'static s
             Some((name, "/result"))
         }
         Shape::Response { result: false, error: true } => {
-            let modern = || request.map_or(context.modern_only(), |request| request.is_modern(context));
+            // A refusal of a version that is not served can only be meant for a client that named one in `_meta`.
+            let code = seen.get("/error/code").and_then(Json::as_number).and_then(|code| code.as_i64());
+            let version = |request: &Request| code == Some(-32_022) && &*request.method != "initialize";
+            let modern =
+                || request.map_or(context.modern_only(), |request| request.is_modern(context) || version(request));
             (revision.era() == Era::Legacy || modern()).then_some((ERROR, ""))
         }
         Shape::Request | Shape::Notification => {

@@ -150,6 +150,9 @@ fn tell(
         let at = format!("{at}{}", problem.pointer);
         let message = format!("the {member} of {} is no schema of {}: {problem}", clip(tool), clip(dialect));
         let breach = Breach::at(seen, &at, message);
+        if let Some(told) = context.told(&seen.at(&at)).next() {
+            return Some(breach.told_under(told.requirement));
+        }
         // The row about tools says more than the row about schemas of any kind.
         let input = member == "inputSchema" && *of != INPUT;
         Some(if input { breach.under(&INPUT) } else { breach })

@@ -457,6 +457,7 @@ impl Runner {
         let file = self.write_trace(talk, &events);
         self.note_orphans(&events);
         let observations = rules::judge(&events);
+        self.note_own_faults(&events, session.place);
         let stage = &session.stage;
         let mut tally = lock(&session.tally);
         // The run was stopped meanwhile.
@@ -467,6 +468,17 @@ impl Runner {
         });
         if failed && self.options.fail_fast {
             self.stop_inside.send_replace(true);
+        }
+    }
+
+    /// A message of ours that breaks the schema and is not marked so: what was judged by it may be wrong.
+    fn note_own_faults(&self, events: &[Arc<Event>], place: Place) {
+        for fault in rules::own_faults(events) {
+            let (case, step) = fault.step.map_or_else(Default::default, |step| (step.case, step.step));
+            let case = if case.is_empty() { "conversation".to_owned() } else { case };
+            let message =
+                format!("step {step:?} sent what it must mark as wrong: {}; please report this", fault.message);
+            self.add(vec![results::left_out(&case, "", place, Verdict::HarnessError, message, None)]);
         }
     }
 

@@ -187,17 +187,12 @@ faults! { ERAS:
         modern ["resulttype-present"];
     ResultTypeMissingOnLists "result-type-missing-on-lists" T1 [Stdio Http]
         "results that can be cached have no resultType"
-        modern [
-            "resulttype-present" "tools-list-result-complete" "resources-list-result-complete"
-            "prompts-list-result-complete"
-        ]
-        collateral_modern ["discover-result-complete"];
+        modern ["resulttype-present"];
     ResultTypeInvented "result-type-invented" T1 [Stdio Http]
         "the resultType is \"done\""
-        modern ["tools-call-result-type-known" "discover-result-complete"]
-        collateral_modern [
-            "tools-list-result-complete" "resources-list-result-complete" "prompts-list-result-complete"
-            "completion-result-complete"
+        modern [
+            "tools-call-result-type-known" "discover-result-complete" "tools-list-result-complete"
+            "resources-list-result-complete" "prompts-list-result-complete" "completion-result-complete"
         ];
     TtlMissing "ttl-missing" T1 [Stdio Http]
         "no result has a ttlMs"

@@ -8,6 +8,7 @@
 mod asking;
 mod era;
 mod feature;
+mod form;
 mod message;
 mod set;
 mod stream;
