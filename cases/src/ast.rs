@@ -99,6 +99,8 @@ pub enum ServedEras {
 /// What a tool must be, beside callable under the user's side-effect rules with arguments that it accepted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolKind {
+    /// The list of tools changes when it is called, and the server says so.
+    pub changes_list: bool,
     /// Asks the client for something while it is called, when the client declared that it can.
     pub asks: Option<InputKind>,
     /// Hands out a `requestState`.
@@ -159,6 +161,11 @@ pub enum Template {
     Variable(Variable),
     Array(Vec<Template>),
     Object(Vec<(String, Template)>),
+    /// A header value in its Base64 form, between `=?mark?` and `?=`.
+    Sentinel {
+        mark: String,
+        value: Box<Template>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,6 +264,8 @@ pub enum OutcomeVerdict {
     Fail,
     NotVerified,
     Pass,
+    /// Broken in a form that warns at most, whatever the grade.
+    Warn,
 }
 
 /// What an answer looks like. Every member that is given must hold.
@@ -269,6 +278,8 @@ pub struct See {
     pub status: Vec<StatusRange>,
     /// Response headers, by name in any case; `absent` by [`Matcher::Absent`]. Hold by themselves over stdio.
     pub headers: Vec<(String, Matcher)>,
+    /// The text of the HTTP response's body, absent if it is empty; holds by itself over stdio.
+    pub body: Option<Matcher>,
     pub id: Option<SeeId>,
     /// Messages seen for this request beside its response: on its HTTP stream, or attributed by token and tag on stdio.
     pub messages: Vec<SeeMessages>,
@@ -549,6 +560,8 @@ pub struct Retry {
     pub state: Option<Option<Spanned<Template>>>,
     /// Instead of what the answering policy makes of the input requests.
     pub responses: Option<Spanned<Template>>,
+    /// Answers added to the responses, under keys of their own.
+    pub also: Vec<(String, Spanned<Template>)>,
     pub handle: Option<Spanned<String>>,
     pub within: Option<Duration>,
     pub judgements: Vec<Judgement>,
@@ -615,6 +628,8 @@ pub enum ProcessSignal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForEach {
     pub over: Spanned<LoopSource>,
+    /// The first thing alone, where any would do.
+    pub only_first: bool,
     /// The variable of the round.
     pub variable: String,
     pub steps: Vec<Spanned<Step>>,

@@ -28,4 +28,4 @@ pub use matching::Mismatch;
 pub use nearest::nearest;
 pub use parse::parse;
 pub use schema::language_schema;
-pub use template::RenderError;
+pub use template::{RenderError, sentinel};

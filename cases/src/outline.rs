@@ -224,6 +224,7 @@ fn tool_kind(kind: &ToolKind) -> String {
         words.push(format!("that asks for {}", format!("{input:?}").to_lowercase()));
     }
     for (flag, text) in [
+        (kind.changes_list, "that changes the list of tools"),
         (kind.state, "that hands out a state"),
         (kind.progress, "that reports progress"),
         (kind.required_argument, "with a required argument"),
@@ -247,5 +248,6 @@ fn template(template: &Template) -> String {
                 members.iter().map(|(name, member)| format!("{name}: {}", self::template(member))).collect();
             format!("{{{}}}", members.join(", "))
         }
+        Template::Sentinel { mark, value } => format!("=?{mark}?({})?=", self::template(value)),
     }
 }

@@ -95,7 +95,12 @@ fn value(value: Value) -> Json {
         }
         Value::Change => reference("change"),
         Value::Duration => duration(),
-        Value::Headers => object_of(json!({ "type": ["string", "null"] })),
+        Value::Headers => object_of(json!({
+            "type": ["string", "null", "object"],
+            "propertyNames": {"pattern": "^[Bb][Aa][Ss][Ee]64$"},
+            "minProperties": 1,
+            "maxProperties": 1,
+        })),
         Value::Integers => one_or_many(json!({ "type": "integer" })),
         Value::Judge => list(reference("judgement")),
         Value::Map(shape) => match PARTS.iter().find(|(_, part)| std::ptr::eq(*part, shape)) {

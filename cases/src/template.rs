@@ -3,6 +3,7 @@
 //! [`Template::render`] gives the text that goes out, with raw literals as they stand; [`Template::to_value`] gives a value
 //! to compare with or to look at.
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 
 use crate::ast::{Template, Variable};
@@ -39,6 +40,7 @@ impl Template {
                     .map(|(name, member)| Ok((name.clone(), member.to_value(vars)?)))
                     .collect::<Result<Map<_, _>, RenderError>>()?,
             ),
+            Self::Sentinel { mark, value } => Value::String(sentinel(mark, &value.to_value(vars)?)),
         })
     }
 
@@ -49,6 +51,7 @@ impl Template {
             Self::Variable(variable) => vec![variable],
             Self::Array(items) => items.iter().flat_map(Self::variables).collect(),
             Self::Object(members) => members.iter().flat_map(|(_, member)| member.variables()).collect(),
+            Self::Sentinel { value, .. } => value.variables(),
         }
     }
 
@@ -82,9 +85,16 @@ impl Template {
                 }
                 out.push('}');
             }
+            Self::Sentinel { .. } => out.push_str(&self.to_value(vars)?.to_string()),
         }
         Ok(())
     }
+}
+
+/// A header value in its Base64 form: strings as they are, everything else as JSON text.
+pub fn sentinel(mark: &str, value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    format!("=?{mark}?{}?=", BASE64_STANDARD.encode(text))
 }
 
 #[cfg(test)]
@@ -112,6 +122,14 @@ mod tests {
     fn raw_literals_go_out_as_they_stand() {
         let vars = |_: &Variable| Some(json!([1]));
         assert_eq!(template().render(&vars).as_deref(), Ok(r#"{"id":9007199254740993.0e0,"list":["a\"b",[1]]}"#));
+    }
+
+    #[test]
+    fn a_sentinel_holds_the_value_in_base64() {
+        let value = Box::new(Template::Variable(variable("x", "")));
+        let sentinel = Template::Sentinel { mark: "base64".to_owned(), value };
+        assert_eq!(sentinel.to_value(&|_| Some(json!("Hello"))), Ok(json!("=?base64?SGVsbG8=?=")));
+        assert_eq!(sentinel.variables().len(), 1);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Judges single faults of the reference server in memory and tells what was found, for whoever adds a fault or a check.
 //!
 //! `cargo run -p mcp-conform --example kill -- [--scripts DIR] FAULT…`, or without a name every fault that does not do what
-//! it should. With `--scripts` the cases are read from a folder, so that a new one needs no build.
+//! it should. The name `sound` judges the server without a fault, as it is and with one revision alone. With `--scripts` the cases are read from a folder, so that a new one needs no build.
 
 #![expect(clippy::print_stdout, reason = "a tool for the terminal")]
 
 use mcp_conform::proof::{Outcome, Suite};
 use mcp_conform_reports::model::Verdict;
-use mcp_reference_server::{Tier, faults};
+use mcp_reference_server::{AnswerForm, Config, Eras, Tier, Transport, faults};
 
 fn main() {
     let mut wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +25,9 @@ fn main() {
         }
         _ => Suite::embedded(),
     };
+    if wanted.iter().any(|name| name == "sound") {
+        sound(&suite);
+    }
     for info in faults().iter().filter(|info| info.tier <= Tier::T1) {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == info.name) {
             continue;
@@ -55,6 +58,42 @@ fn main() {
                     info.breaks.iter().any(|(id, revision)| *id == result.requirement && *revision == result.revision)
                         || !matches!(result.verdict, Verdict::Pass | Verdict::NotApplicable | Verdict::NotVerified);
                 if told {
+                    println!(
+                        "    {:?} {} {} by {} [{}]: {}",
+                        result.verdict,
+                        result.requirement,
+                        result.revision,
+                        result.check,
+                        result.subject,
+                        result.message
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Everything but passes and what does not apply.
+fn sound(suite: &Suite) {
+    let alone = |eras| Config { eras, ..Config::default() };
+    let streams = Config { answers: AnswerForm::Sse, ..Config::default() };
+    let configs = [
+        ("both revisions", Config::default()),
+        ("streams", streams),
+        ("2026-07-28 alone", alone(Eras::ModernOnly)),
+        ("2025-11-25 alone", alone(Eras::LegacyOnly)),
+        ("without sessions", Config { sessions: false, ..Config::default() }),
+    ];
+    for (name, config) in configs {
+        for transport in [Transport::Stdio, Transport::Http] {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()
+            else {
+                continue;
+            };
+            let report = runtime.block_on(suite.judge_reference(&config, transport));
+            println!("sound, {name}, over {transport:?}: {} results", report.results.len());
+            for result in &report.results {
+                if !matches!(result.verdict, Verdict::Pass | Verdict::NotApplicable) {
                     println!(
                         "    {:?} {} {} by {} [{}]: {}",
                         result.verdict,

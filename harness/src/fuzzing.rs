@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn the_seeds_hold() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds");
-        let targets: [(&str, fn(&[u8])); 4] = [
+        type Body = fn(&[u8]);
+        let targets: [(&str, Body); 4] = [
             ("http_answer", http_answer),
             ("schema_generate", schema_generate),
             ("case_script", case_script),

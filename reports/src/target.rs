@@ -17,7 +17,7 @@ pub fn explain(status: TargetStatus) -> (&'static str, &'static str) {
         ),
         TargetStatus::NoAnswer => (
             "the server did not answer in time",
-            "Check that it speaks MCP over this transport. A server that starts slowly needs a larger --timeout.",
+            "Check that it speaks MCP over this transport. A server that starts slowly needs a larger --patience.",
         ),
         TargetStatus::NotMcp => (
             "what came back is not MCP",

@@ -154,8 +154,10 @@ fn push_nearest(
         out.push(Problem { requirement, contested, ..problem });
         return;
     }
+    // Only a member of the value itself tells the branches apart; what is fixed deeper down is one of a branch's rules.
+    let own = |path: &str| path.strip_prefix(here).is_some_and(|rest| rest.matches('/').count() == 1);
     let fixed = branches.iter().flatten().filter(|e| matches!(e.kind(), Kind::Constant { .. }));
-    let fixed: Vec<&str> = fixed.map(|e| e.instance_path().as_str()).collect();
+    let fixed: Vec<&str> = fixed.map(|e| e.instance_path().as_str()).filter(|path| own(path)).collect();
     let nearest = branches.iter().enumerate().min_by_key(|(_, errors)| distance(errors, here, &fixed));
     let Some((index, errors)) = nearest else { return };
     let name = context

@@ -118,7 +118,7 @@ fn collect_rows<'s>(schema: &'s Value, rows: &mut Vec<&'s str>) {
     }
 }
 
-struct Facts {
+pub(crate) struct Facts {
     registry: Registry<'static>,
     /// By address, as references spell it.
     documents: &'static BTreeMap<String, Value>,
@@ -173,8 +173,13 @@ impl Facts {
         self.documents.get(&self.types.get(name)?.document)?.get("$defs")?.get(name)
     }
 
+    /// A type with the document in which it stands.
+    pub(crate) fn located(&self, name: &str) -> Option<(&str, &Value)> {
+        Some((&self.types.get(name)?.document, self.definition(name)?))
+    }
+
     /// The target of a reference that stands in a document.
-    fn follow<'s>(&'s self, document: &'s str, reference: &'s str) -> Option<(&'s str, &'s Value)> {
+    pub(crate) fn follow<'s>(&'s self, document: &'s str, reference: &'s str) -> Option<(&'s str, &'s Value)> {
         let (file, pointer) = reference.split_once('#')?;
         let id = if file.is_empty() {
             document
@@ -261,7 +266,7 @@ impl<'s> Context<'s> for Located<'s> {
     }
 }
 
-fn facts(revision: Revision) -> &'static Facts {
+pub(crate) fn facts(revision: Revision) -> &'static Facts {
     match revision.era().judged() {
         Revision::V2026_07_28 => &MODERN,
         _ => &LEGACY,

@@ -114,6 +114,7 @@ impl Lower<'_> {
                 let verdict = match verdict?? {
                     "pass" => OutcomeVerdict::Pass,
                     "fail" => OutcomeVerdict::Fail,
+                    "warn" => OutcomeVerdict::Warn,
                     "contested" => OutcomeVerdict::Contested,
                     _ => OutcomeVerdict::NotVerified,
                 };
@@ -233,6 +234,7 @@ impl Lower<'_> {
         see.error = fields.value("error").and_then(|node| self.see_error(node));
         see.status = fields.value("status").map(|node| self.statuses(node)).unwrap_or_default();
         see.headers = fields.value("headers").and_then(|node| self.named_matchers(node)).unwrap_or_default();
+        see.body = fields.value("body").and_then(|node| self.matcher(node));
         see.id =
             fields.value("id").and_then(|node| self.word(node, SEE_IDS, "way to compare an id")).map(
                 |word| match word {

@@ -68,7 +68,7 @@ pub(crate) const INPUTS: &[&str] = &["elicitation", "roots", "sampling"];
 pub(crate) const CLASSES: &[&str] = &["accepted", "anything", "answered", "closed", "refused", "silence"];
 pub(crate) const SEE_IDS: &[&str] = &["absent", "null", "rounded", "same"];
 pub(crate) const SIGNALS: &[&str] = &["INT", "KILL", "TERM"];
-pub(crate) const VERDICTS: &[&str] = &["pass", "fail", "contested", "not-verified"];
+pub(crate) const VERDICTS: &[&str] = &["pass", "fail", "warn", "contested", "not-verified"];
 pub(crate) const POLICIES: &[&str] = &["answer", "cancel", "decline", "hold", "malformed"];
 pub(crate) const TRANSPORTS: &[&str] = &["http", "stdio"];
 pub(crate) const JSON_TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -152,6 +152,7 @@ pub(crate) static TOOL_KIND: Shape = Shape {
     name: "a kind of tool",
     keys: &[
         key("asks", Value::Word(INPUTS), "It asks the client for this while it is called."),
+        key("changes_list", Value::Boolean, "Calling it changes the list of tools, and the server says so."),
         key("output_schema", Value::Boolean, "It has an outputSchema."),
         key("progress", Value::Boolean, "It sends progress when it is given a token."),
         key("required_argument", Value::Boolean, "It has a required argument with a type."),
@@ -259,6 +260,7 @@ pub(crate) static RETRY: Shape = Shape {
         ON,
         key("state", Value::Data, "Instead of the state that was given; null leaves it out."),
         key("responses", Value::Data, "Instead of what the answering policy makes of the input requests."),
+        key("also", Value::Any, "Answers beside those, by keys that were not asked for."),
         AS,
         WITHIN,
         EXPECT,
@@ -388,6 +390,7 @@ pub(crate) static FOR_EACH: Shape = Shape {
         key("near_miss", Value::Data, "Each value that just breaks this schema."),
         key("boundary", Value::Data, "Each value at an edge of this schema."),
         key("valid", Value::Data, "Some values that fit this schema."),
+        key("only_first", Value::Boolean, "The first one alone, where any would do."),
         must("as", Value::Name, "The variable of the round."),
         must("do", Value::Steps, "The steps of the round."),
     ],
@@ -440,6 +443,7 @@ pub(crate) static SEE: Shape = Shape {
         key("error", Value::Map(&ERROR), "A JSON-RPC error like this."),
         key("status", Value::Statuses, "HTTP statuses of which one must be met; holds by itself over stdio."),
         key("headers", Value::MatcherByName, "HTTP response headers; hold by themselves over stdio."),
+        key("body", Value::Like, "The text of the HTTP response, $absent if it is empty; holds by itself over stdio."),
         key("id", Value::SeeId, "How the id of the answer compares with ours."),
         key("messages", Value::Map(&MESSAGES), "Messages beside the answer that belong to the request."),
         key("any_of", Value::Sees, "At least one of these holds."),

@@ -262,6 +262,7 @@ impl Lower<'_> {
             Some(node) => self.template(node).map(|state| Some(Some(state))),
         };
         let responses = transpose(fields.value("responses").map(|node| self.template(node)));
+        let also = transpose(fields.value("also").map(|node| self.named_templates(node)));
         let within = self.within(fields);
         let handle = self.new_handle(fields, Binding::Request);
         let judgements = self.judgements(fields);
@@ -271,6 +272,7 @@ impl Lower<'_> {
             on: on?,
             state: state?,
             responses: responses?,
+            also: also?.unwrap_or_default(),
             handle: handle?,
             within: within?,
             judgements,
@@ -489,11 +491,13 @@ impl Lower<'_> {
             Some(LoopSource::Tools(_)) => Binding::Tool,
             _ => Binding::Value,
         };
+        let only_first = transpose(fields.value("only_first").map(|node| self.boolean(node)));
         let before = self.scope.len();
         let variable = self.new_handle(fields, binding);
         let steps = fields.value("do").and_then(|node| self.steps(node));
         self.scope.close(before);
-        Some(Step::ForEach(ForEach { over: over?, variable: variable??.node, steps: steps? }))
+        let only_first = only_first?.unwrap_or_default();
+        Some(Step::ForEach(ForEach { over: over?, only_first, variable: variable??.node, steps: steps? }))
     }
 
     fn loop_source(&mut self, name: &str, node: &Node) -> Option<LoopSource> {

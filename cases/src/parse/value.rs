@@ -127,6 +127,13 @@ impl Lower<'_> {
         let value = match &value.kind {
             Kind::Null => None,
             Kind::String(_) => Some(self.template(value)?),
+            Kind::Map(entries)
+                if let [(mark, inner)] = entries.as_slice()
+                    && mark.name.eq_ignore_ascii_case("base64") =>
+            {
+                let inner = Box::new(self.bare_template(inner)?);
+                Some(Spanned { node: Template::Sentinel { mark: mark.name.clone(), value: inner }, span: value.span })
+            }
             _ => {
                 self.report(value.span, format!("expected a string, found {}", value.what()))
                     .help("quote the value; null leaves the header out");

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::mismatch;
 use crate::faults::Fault;
+use crate::forms::break_form;
 use crate::json::{Body, Message, Params, Raw, RpcError};
 use crate::logging::Level;
 use crate::seal::{Seal, digest};
@@ -274,6 +275,14 @@ impl Call {
     }
 
     fn request(&self, input: &Input) -> (&'static str, Option<Value>) {
+        let (method, mut params) = self.sound_request(input);
+        if let Some(params) = &mut params {
+            break_form(self, method, params);
+        }
+        (method, params)
+    }
+
+    fn sound_request(&self, input: &Input) -> (&'static str, Option<Value>) {
         match input {
             Input::Form { message, schema } => {
                 let mut params = json!({"mode": "form", "message": message, "requestedSchema": schema});
@@ -300,6 +309,7 @@ impl Call {
                 let mut params = json!({
                     "messages": [{"role": "user", "content": {"type": "text", "text": prompt}}],
                     "maxTokens": 100,
+                    "modelPreferences": {"hints": [{"name": "any"}], "speedPriority": 0.5},
                 });
                 if let Some(params) = params.as_object_mut()
                     && self.has(Fault::SamplingWithoutMaxTokens)

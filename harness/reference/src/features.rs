@@ -7,7 +7,7 @@ use crate::call::{Call, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::server::{Server, lock};
-use crate::{prompts, resources, tools};
+use crate::{forms, prompts, resources, tools};
 
 /// The methods of [`serve`].
 pub(crate) const METHODS: &[&str] = &[
@@ -46,7 +46,7 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     if let Some(error) = broken_refusal(call, method) {
         return Err(error.into());
     }
-    match method {
+    let mut result = match method {
         "tools/list" => page(call, "tools", tools::list(call), params),
         "tools/call" => tools::call(call, params).await,
         "resources/list" => page(call, "resources", resources::list(call), params),
@@ -56,7 +56,9 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
         "prompts/get" => prompts::get(call, params).await,
         "completion/complete" => prompts::complete(call, params),
         _ => Err(RpcError::unknown_method(method).status(404).into()),
-    }
+    }?;
+    forms::break_form(call, method, &mut result);
+    Ok(result)
 }
 
 /// What ends a broken server.

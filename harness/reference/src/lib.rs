@@ -11,6 +11,7 @@ mod cli;
 mod config;
 mod faults;
 mod features;
+mod forms;
 mod json;
 mod legacy;
 mod logging;

@@ -8,9 +8,6 @@ use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::resources::{self, NOTE_TEMPLATE};
 
-/// How every error for an unknown prompt begins.
-pub(crate) const UNKNOWN_PROMPT: &str = "unknown prompt";
-
 const STYLES: &[&str] = &["formal", "friendly", "funny", "frosty"];
 
 /// All prompts, in a fixed order.
@@ -34,6 +31,9 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
     ];
     if call.server.world().extra {
         prompts.push(json!({"name": "extra", "description": "Is there while the extra tool is."}));
+    }
+    if let Some(first) = prompts.first_mut().and_then(Value::as_object_mut) {
+        first.insert("icons".to_owned(), json!([{"src": "https://example.com/prompt.png"}]));
     }
     if let Some(first) = prompts.first_mut().and_then(Value::as_object_mut)
         && call.has(Fault::PromptRequiredAsText)
@@ -200,7 +200,7 @@ fn unknown_prompt(call: &Call, name: &str) -> Result<Value, Stop> {
         return Ok(json!({"messages": []}));
     }
     let code = if call.has(Fault::UnknownPromptInternalError) { -32603 } else { -32602 };
-    Err(RpcError::new(code, format!("{UNKNOWN_PROMPT}: {name}")).into())
+    Err(RpcError::new(code, format!("unknown prompt: {name}")).into())
 }
 
 fn break_messages(call: &Call, messages: &mut [Value]) {

@@ -104,6 +104,7 @@ async fn answer(server: &Arc<Server>, request: Request<RequestBody>) -> Response
     match head.method {
         Method::POST => post(server, &head.headers, body).await,
         Method::GET if server.has(Fault::GetServesPage) => page(),
+        Method::GET if server.has(Fault::GetUnknown) => empty(StatusCode::NOT_FOUND),
         Method::GET if legacy && server.config.sessions && !modern_claim => legacy::get(server, &head.headers).await,
         Method::DELETE if legacy && server.config.sessions && !modern_claim => legacy::delete(server, &head.headers),
         _ => {

@@ -28,7 +28,7 @@ use crate::{
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     let options = plan(args)?;
-    let specs = if args.report.is_empty() { vec![terminal()] } else { args.report.clone() };
+    let specs = specs(&args.report)?;
     for spec in &specs {
         check_writable(spec)?;
     }
@@ -61,8 +61,26 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     Ok(exit.code())
 }
 
-fn terminal() -> ReportSpec {
-    ReportSpec { format: render::Format::terminal(), path: None }
+/// The reports that were asked for, and the terminal's unless another one takes standard output.
+fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
+    let mut specs = asked.to_vec();
+    let to_stdout = specs.iter().filter(|spec| spec.path.is_none()).count();
+    if to_stdout > 1 {
+        let help = "give all but one of them a file: --report FORMAT:PATH";
+        return Err(UsageError::Other(format!("{to_stdout} reports want standard output\n  {help}")));
+    }
+    for (at, spec) in specs.iter().enumerate() {
+        if let Some(path) = &spec.path
+            && specs.iter().take(at).any(|other| other.path.as_ref() == Some(path))
+        {
+            let help = "give each a file of its own";
+            return Err(UsageError::Other(format!("two reports want {}\n  {help}", path.display())));
+        }
+    }
+    if to_stdout == 0 {
+        specs.insert(0, ReportSpec { format: render::Format::terminal(), path: None });
+    }
+    Ok(specs)
 }
 
 /// An output that cannot be written is an error before the run, not after it.
@@ -145,35 +163,53 @@ fn show_progress(bar: &ProgressBar, progress: &Progress) {
 
 /// The first Ctrl-C (or TERM) ends the run with a report; the second ends at once.
 async fn interrupts(stop: watch::Sender<Option<String>>) {
-    let mut told = false;
-    loop {
-        interrupt().await;
-        if told {
-            process::end_all().await;
-            #[expect(clippy::exit, reason = "the second Ctrl-C: nothing more is to be said")]
-            std::process::exit(130);
-        }
-        told = true;
-        stop.send_replace(Some("interrupted".to_owned()));
-    }
+    let Some(mut signals) = Signals::new() else { return };
+    signals.next().await;
+    stop.send_replace(Some("interrupted".to_owned()));
+    signals.next().await;
+    process::end_all().await;
+    #[expect(clippy::exit, reason = "the second Ctrl-C: nothing more is to be said")]
+    std::process::exit(i32::from(Exit::Interrupted.code()));
+}
+
+/// What asks the run to end. Made once, so that no signal falls between two waits.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-async fn interrupt() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return drop(tokio::signal::ctrl_c().await);
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+impl Signals {
+    /// Nothing where the system gives no handler: then a signal simply ends the process.
+    fn new() -> Option<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupt = signal(SignalKind::interrupt()).ok()?;
+        let terminate = signal(SignalKind::terminate()).ok()?;
+        Some(Self { interrupt, terminate })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn interrupt() {
-    // Without a handler there is nothing to wait for; the run ends by itself.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Option<Self> {
+        Some(Self)
+    }
+
+    async fn next(&mut self) {
+        // Without a handler there is nothing to wait for; the run ends by itself.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

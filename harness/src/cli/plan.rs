@@ -26,6 +26,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
     if stdio.is_none() && http.is_none() {
         return Err(UsageError::NoServer);
     }
+    fits(args)?;
     let cases = cases(&args.cases.dirs)?;
     let revisions = revisions(&args.revision)?;
     Ok(RunOptions {
@@ -38,15 +39,15 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
         jobs: jobs(args.jobs)?,
         deadlines: deadlines(args)?,
         max_time: args.max_time.map(|time| seconds("max-time", time)).transpose()?,
-        tools: if args.demo { ToolChoice::All } else { tools(&args.tools)? },
+        tools: if args.demo && args.tools.is_empty() { ToolChoice::All } else { tools(&args.tools)? },
         tool_args: tool_args(&args.tool_args)?,
         seed: args.seed,
         fail_fast: args.fail_fast,
         trace_dir: trace_dir(args)?,
+        repro_target: secrets.redact_text(&repro_target),
+        name: secrets.redact_text(&name),
         secrets: Arc::new(secrets),
         token,
-        repro_target,
-        name,
     })
 }
 
@@ -62,10 +63,29 @@ pub(crate) fn cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Arc<Case>>, Usage
                     case.source.name, case.id.node, known.source.name
                 )));
             }
+            if let Some(unknown) = super::show::unknown_checks(&case).into_iter().next() {
+                return Err(UsageError::Cases(unknown));
+            }
             cases.push(Arc::new(case));
         }
     }
     Ok(cases)
+}
+
+/// A setting that nothing could use is a mistake, and better told than left out silently.
+fn fits(args: &RunArgs) -> Result<(), UsageError> {
+    let process = args.server.is_some() || args.serve.is_some() || !args.command.is_empty();
+    let without_process = "is for a server that is started here, with --server or --serve";
+    let without_url = "is for a server at a --url";
+    let misfit = |flag: &str, why: &str| Err(UsageError::Other(format!("--{flag} {why}\n  leave it out")));
+    match () {
+        () if !process && !args.env.is_empty() => misfit("env", without_process),
+        () if !process && args.cwd.is_some() => misfit("cwd", without_process),
+        () if args.url.is_none() && !args.header.is_empty() => misfit("header", without_url),
+        () if args.url.is_none() && args.ca_file.is_some() => misfit("ca-file", without_url),
+        () if args.url.is_none() && args.insecure => misfit("insecure", without_url),
+        () => Ok(()),
+    }
 }
 
 type Targets = (Option<StdioTarget>, Option<HttpTarget>, String, String);
@@ -107,7 +127,48 @@ fn targets(args: &RunArgs, headers: Vec<(String, String)>) -> Result<Targets, Us
             Some(HttpTarget { endpoint: endpoint(text, headers, args)?, serve })
         }
     };
+    repro.extend(settings(args));
     Ok((stdio, http, names.join(" and "), repro.join(" ")))
+}
+
+/// The flags beside the target that decide what a case can do, for a repro line: without values that may be secret.
+fn settings(args: &RunArgs) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut add = |flag: &str, value: &str| out.push(format!("--{flag} {}", quoted(value)));
+    for pair in &args.header {
+        match pair.split_once('=') {
+            Some((_, value)) if value.starts_with("env:") || value.starts_with('@') => add("header", pair),
+            Some((name, _)) => add("header", &format!("{name}=env:VARIABLE")),
+            None => {}
+        }
+    }
+    for pair in &args.env {
+        match pair.split_once('=') {
+            Some((name, value)) if is_secret(name, value) && !value.starts_with("env:") && !value.starts_with('@') => {
+                add("env", &format!("{name}=env:VARIABLE"));
+            }
+            _ => add("env", pair),
+        }
+    }
+    if let Some(cwd) = &args.cwd {
+        add("cwd", &cwd.to_string_lossy());
+    }
+    for dir in &args.cases.dirs {
+        add("cases", &dir.to_string_lossy());
+    }
+    if !args.tools.is_empty() {
+        add("tools", &args.tools.join(","));
+    }
+    for pair in &args.tool_args {
+        add("tool-args", pair);
+    }
+    if let Some(file) = &args.ca_file {
+        add("ca-file", &file.to_string_lossy());
+    }
+    if args.insecure {
+        out.push("--insecure".to_owned());
+    }
+    out
 }
 
 /// The reference server, started from this very binary over both transports.
@@ -118,8 +179,13 @@ fn demo(args: &RunArgs) -> Result<Targets, UsageError> {
     let mut repro = "--demo".to_owned();
     if let Some(fault) = &args.fault {
         if let Err(error) = mcp_reference_server::Faults::parse(fault) {
-            let help = "mcp-reference-server --list-faults shows them all, mcp-conform coverage what each proves";
-            return Err(UsageError::flag("fault", fault, error.to_string(), help));
+            let help = match error.suggestion {
+                Some(near) => {
+                    format!("did you mean {near}? mcp-conform reference-server -- --list-faults shows them all")
+                }
+                None => "mcp-conform reference-server -- --list-faults shows them all".to_owned(),
+            };
+            return Err(UsageError::flag("fault", fault, "is no fault of the reference server", help));
         }
         options.extend(["--fault".into(), fault.into()]);
         repro = format!("--demo --fault {fault}");
@@ -175,6 +241,11 @@ fn in_place(mut command: CommandSpec, args: &RunArgs) -> Result<CommandSpec, Usa
 fn endpoint(text: &str, headers: Vec<(String, String)>, args: &RunArgs) -> Result<Endpoint, UsageError> {
     let bad = |reason: String| UsageError::flag("url", text, reason, "write http://HOST:PORT/PATH or https://…");
     let url = Url::parse(text).map_err(|error| bad(error.to_string()))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        let host = url.host_str().unwrap_or_default();
+        let help = "leave it out and give --header 'Authorization=env:VARIABLE'";
+        return Err(UsageError::flag("url", format!("…@{host}"), "holds a credential, which is never sent", help));
+    }
     let tls = TlsOptions { ca_file: args.ca_file.clone(), insecure: args.insecure };
     let mut endpoint = Endpoint::new(url, &tls).map_err(|error| bad(error.to_string()))?;
     endpoint.headers = headers;
@@ -214,11 +285,19 @@ fn indirect(flag: &'static str, value: &str) -> Result<String, UsageError> {
 fn secrets(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
     let mut out = headers(args)?;
     for pair in &args.env {
-        if let Some((name, value)) = pair.split_once('=') {
-            let upper = name.to_ascii_uppercase();
-            let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
-            if secret.iter().any(|word| upper.contains(word)) || value.starts_with("env:") || value.starts_with('@') {
-                out.push((name.to_owned(), indirect("env", value)?));
+        if let Some((name, value)) = pair.split_once('=')
+            && is_secret(name, value)
+        {
+            out.push((name.to_owned(), indirect("env", value)?));
+        }
+    }
+    // Variables before the program, as in `API_KEY=… node server.js`.
+    for line in args.server.iter().chain(&args.serve) {
+        let variables = CommandSpec::parse(line).map(|spec| spec.env).unwrap_or_default();
+        for (name, value) in variables {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            if is_secret(&name, &value) {
+                out.push((name.into_owned(), value.into_owned()));
             }
         }
     }
@@ -229,6 +308,13 @@ fn secrets(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
         .collect();
     out.extend(bare);
     Ok(out)
+}
+
+/// By its name, or because it was kept off the command line.
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let telling = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+    telling.iter().any(|word| name.contains(word)) || value.starts_with("env:") || value.starts_with('@')
 }
 
 fn revisions(names: &[String]) -> Result<Vec<Revision>, UsageError> {
@@ -370,7 +456,11 @@ fn seconds(flag: &'static str, value: f64) -> Result<Duration, UsageError> {
 
 fn trace_dir(args: &RunArgs) -> Result<Option<std::path::PathBuf>, UsageError> {
     let Some(dir) = &args.trace else { return Ok(None) };
-    fs::create_dir_all(dir).map_err(|error| UsageError::Unwritable { path: dir.clone(), flag: "trace", error })?;
+    let unwritable = |error| UsageError::Unwritable { path: dir.clone(), flag: "trace", error };
+    fs::create_dir_all(dir).map_err(unwritable)?;
+    // A folder that is there may still take no files.
+    let proof = dir.join(".mcp-conform");
+    fs::write(&proof, "").and_then(|()| fs::remove_file(&proof)).map_err(unwritable)?;
     Ok(Some(dir.clone()))
 }
 

@@ -164,9 +164,8 @@ pub(crate) fn cases(command: &CasesCommand) -> Result<u8, UsageError> {
         }
         CasesCommand::Check { path: Some(path) } => {
             let cases = load_dir(path).map_err(|error| UsageError::Cases(load_error(&error)))?;
-            let unknown = cases.iter().flat_map(unknown_checks).collect::<Vec<_>>();
-            if let Some(first) = unknown.first() {
-                return Err(UsageError::Cases(first.clone()));
+            if let Some(first) = cases.iter().flat_map(unknown_checks).next() {
+                return Err(UsageError::Cases(first));
             }
             let plural = if cases.len() == 1 { "case is" } else { "cases are" };
             print(&format!("{} {plural} sound\n", cases.len()))
@@ -175,7 +174,7 @@ pub(crate) fn cases(command: &CasesCommand) -> Result<u8, UsageError> {
 }
 
 /// Named checks that do not exist: the language does not know them, the harness does.
-fn unknown_checks(case: &Case) -> Vec<String> {
+pub(crate) fn unknown_checks(case: &Case) -> Vec<String> {
     use mcp_conform_cases::ast::Step;
     case.steps
         .iter()
@@ -200,7 +199,7 @@ pub(crate) fn load_error(error: &LoadError) -> String {
             let styled = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
             faults.iter().map(|fault| fault.render(styled)).collect::<Vec<_>>().join("\n")
         }
-        other => other.to_string(),
+        other => format!("{other}\n  name a folder that holds scripts (*.yaml), or one of them"),
     }
 }
 
@@ -209,8 +208,8 @@ pub(crate) fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageEr
     let mut out = String::new();
     let mut all = Vec::new();
     for file in files {
-        let judged =
-            rules::judge_file(file).map_err(|error| UsageError::Other(format!("{}: {error}", file.display())))?;
+        let judged = rules::judge_file(file)
+            .map_err(|error| UsageError::Other(format!("{error}\n  name a file that run --trace DIR wrote")))?;
         let observations = judged.observations;
         if let Some(note) = judged.note {
             let _ = writeln!(out, "{}: {note}", file.display());

@@ -45,6 +45,7 @@ pub struct Bench {
     requests: AtomicU64,
     process_starts: AtomicU64,
     waited_us: AtomicU64,
+    slowest_start_us: AtomicU64,
 }
 
 impl Bench {
@@ -58,6 +59,7 @@ impl Bench {
             requests: AtomicU64::new(0),
             process_starts: AtomicU64::new(0),
             waited_us: AtomicU64::new(0),
+            slowest_start_us: AtomicU64::new(0),
         }
     }
 
@@ -76,6 +78,22 @@ impl Bench {
 
     pub fn count_start(&self) {
         self.process_starts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes how long a process took from its first request to its first answer.
+    pub fn note_start(&self, took: Duration) {
+        self.slowest_start_us.fetch_max(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The longest that a process of this run took to its first answer.
+    pub fn slowest_start(&self) -> Duration {
+        Duration::from_micros(self.slowest_start_us.load(Ordering::Relaxed))
+    }
+
+    /// What a process that has said nothing yet is given beside every deadline, so that a slow start is not taken for
+    /// silence. Side by side with others a start takes longer than those that were measured.
+    pub fn start_allowance(&self) -> Duration {
+        (self.slowest_start() * 4).min(self.deadlines.start)
     }
 
     /// Time that was waited on purpose: a deadline that passed, a process that had to be given time to end.

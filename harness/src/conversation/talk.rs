@@ -100,6 +100,8 @@ struct State {
     in_flight: BTreeSet<u64>,
     /// Ids of the requests that went out, the newest last.
     sent: VecDeque<Id>,
+    /// A line of the server came: its process is up.
+    spoke: bool,
     /// Bytes went out that are no message: answers can no longer be attributed without an id.
     raw: bool,
     ended: bool,
@@ -302,10 +304,14 @@ impl Conversation {
 
     /// The answer to a request, silence included. A legacy stream that ended early after an event id is resumed by GET.
     pub async fn answer(&self, ticket: &Ticket, within: Option<Duration>) -> Answer {
-        let time = within.unwrap_or_else(|| self.patience());
+        let starts = !self.has_spoken();
+        let time = self.allowed(within);
         let started = Instant::now();
         let found = self.find(ticket, started + time).await;
         self.state().in_flight.remove(&ticket.event);
+        if starts && self.has_spoken() {
+            self.shared.bench.note_start(started.elapsed());
+        }
         found.unwrap_or_else(|| {
             let after = started.elapsed();
             self.shared.bench.count_wait(after);
@@ -319,17 +325,6 @@ impl Conversation {
         })
     }
 
-    /// How long an answer may take: as long as a start while nothing has come from the server yet.
-    fn patience(&self) -> Duration {
-        let deadlines = &self.shared.bench.deadlines;
-        if self.transport() == Transport::Http {
-            return deadlines.answer;
-        }
-        let came = |event: &Arc<Event>| event.message().is_some_and(|view| view.direction == Direction::In);
-        let heard = self.recorder().events(0).iter().any(came);
-        if heard { deadlines.answer } else { deadlines.answer.max(deadlines.start) }
-    }
-
     /// Stops waiting for an answer.
     pub fn give_up(&self, ticket: &Ticket) {
         self.state().in_flight.remove(&ticket.event);
@@ -339,6 +334,24 @@ impl Conversation {
             request: Some(ticket.id.to_string()),
             after: self.recorder().elapsed(),
         }));
+    }
+
+    /// How long something is waited for. Before its first line a process may still be starting.
+    fn allowed(&self, within: Option<Duration>) -> Duration {
+        let time = within.unwrap_or(self.shared.bench.deadlines.answer);
+        let start = if self.has_spoken() { Duration::ZERO } else { self.shared.bench.start_allowance() };
+        time + start
+    }
+
+    /// Whether the server is known to be up: over HTTP that was found out before, a process shows it by its first line.
+    fn has_spoken(&self) -> bool {
+        if self.transport() == Transport::Http || self.state().spoke {
+            return true;
+        }
+        let spoke = |event: &Arc<Event>| matches!(&event.body, Body::Line(line) if line.direction == Direction::In);
+        let spoke = self.events().iter().any(spoke);
+        self.state().spoke = spoke;
+        spoke
     }
 
     async fn find(&self, ticket: &Ticket, deadline: Instant) -> Option<Answer> {
@@ -381,7 +394,7 @@ impl Conversation {
         within: Option<Duration>,
         mut matches: impl FnMut(&Arc<Event>) -> Option<T>,
     ) -> Option<T> {
-        let time = within.unwrap_or(self.shared.bench.deadlines.answer);
+        let time = self.allowed(within);
         let started = Instant::now();
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         // The end of the conversation ends the wait: nothing can come any more.

@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use thiserror::Error;
@@ -101,7 +101,10 @@ impl StartError {
 
         let here = spec.cwd.clone().or_else(|| env::current_dir().ok()).unwrap_or_default();
         let file = here.join(&spec.program);
-        let has_folder = Path::new(&spec.program).components().count() > 1;
+        let path = Path::new(&spec.program);
+        let mut parts = path.components();
+        // `.` and `/` are folders, too, and no names to look up.
+        let has_folder = !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
         let kind = if let Some(cwd) = spec.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
             StartErrorKind::NoSuchFolder(cwd.display().to_string())
         } else if has_folder && file.is_dir() {

@@ -22,7 +22,8 @@ pub(super) static DEFINITION: Definition = Definition {
     title: "Every request is answered exactly once",
     about: "A ledger of our requests: a second response, a response that no request asked for, and no response at all by \
             the time that everything has come break the requirement. No response is owed for what was cancelled, refused \
-            by an HTTP status, closed or ended by us, sent after raw bytes, or is an open subscription.",
+            by an HTTP status, closed or ended by us, sent after raw bytes, has an id beyond 2^53-1, or is an open \
+            subscription.",
     rows: &[ONE],
     make: || Box::new(Answers { silent: Bounded::new(1_024), drained: false }),
 };
@@ -98,7 +99,9 @@ fn owed(request: &Request, context: &Context) -> bool {
         && (context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event));
     // A status that refuses needs no answer, and a body of the wrong kind is told by `http`.
     let waits = request.response.is_none_or(|(status, stream)| stream && (200..300).contains(&status));
-    request.is_sound() && !request.untimely && !long && !request.is_excused() && !told && waits
+    // What becomes of an id that no double holds is C32, and `ids` or the case that sends one tells it.
+    let big = request.has_big_id();
+    request.is_sound() && !request.untimely && !long && !big && !request.is_excused() && !told && waits
 }
 
 fn answered(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     request::{ExchangeState, Request, RequestKey, accepted, loose},
     seen::{Answer, Likeness, Seen, Shape},
+    verdicts::Told,
 };
 use crate::{
     trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, HttpRequest, Intent, Opened, StepMark, Transport},
@@ -61,6 +62,7 @@ pub struct Context {
     garbled: Option<u64>,
     stray: u64,
     answers: Vec<Option<Answer>>,
+    told: Vec<Told>,
 }
 
 impl Context {
@@ -229,9 +231,19 @@ impl Context {
         self.messages(event).filter(|seen| seen.is_incoming() && seen.shape.is_message())
     }
 
+    /// What the rules before this one said about a place of the event at hand.
+    pub fn told(&self, pointer: &str) -> impl Iterator<Item = &Told> {
+        self.told.iter().filter(move |told| told.pointer == pointer)
+    }
+
+    pub(super) fn note_told(&mut self, told: impl Iterator<Item = Told>) {
+        self.told.extend(told);
+    }
+
     /// Takes in an event before the rules see it.
     pub(super) fn enter(&mut self, event: &Event) {
         self.answers.clear();
+        self.told.clear();
         match &event.body {
             Body::Opened(opened) => self.opened = Some(opened.clone()),
             Body::Negotiated(negotiated) => {
@@ -401,6 +413,11 @@ impl Context {
         let request = Request {
             key,
             method: method.into(),
+            tool: json
+                .pointer("/params/name")
+                .filter(|_| method == "tools/call")
+                .and_then(Json::as_str)
+                .map(Into::into),
             event: seq,
             exchange: channel.exchange(),
             step: self.step.clone(),

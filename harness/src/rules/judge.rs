@@ -22,6 +22,7 @@ impl Judge {
         for (name, rule, out) in &mut self.rules {
             out.enter(name, self.context.step());
             rule.observe(event, &self.context, out);
+            self.context.note_told(out.told());
         }
         self.context.leave(event);
     }

@@ -16,25 +16,31 @@ mod ids;
 mod judge;
 mod judge_files;
 mod meta;
+mod own;
 mod progress;
 #[cfg(test)]
 pub(crate) mod proofs;
 #[cfg(test)]
+mod proofs_schema;
+#[cfg(test)]
 mod proofs_streams;
 mod register;
 mod request;
+mod schema;
 mod seen;
 mod sse;
 mod stdout;
 mod subscriptions;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tool_schemas;
 mod verdicts;
 
 pub use context::Context;
 pub use judge::{Judge, judge};
 pub use judge_files::{JudgeFileError, Judged, judge_file};
+pub use own::{OwnFault, own_faults};
 pub use register::{Rule, RuleInfo, rules};
 pub use request::{ExchangeState, Request, RequestKey};
 pub use seen::{Answer, Likeness, Seen, Shape};
-pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Verdicts, Violation};
+pub use verdicts::{Breach, MAX_VIOLATIONS, Observation, Outcome, Row, Told, Verdicts, Violation};

@@ -275,6 +275,18 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         "< {\n< \"jsonrpc\": \"2.0\",\n< \"method\": \"notifications/x\"\n< }",
         &["stdio-no-embedded-newlines"],
     ),
+    // Messages without a newline between them.
+    (
+        "2025-11-25 stdio",
+        "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}{\"jsonrpc\":\"2.0\",\"method\":\"notifications/y\"}",
+        &["stdio-messages-terminated"],
+    ),
+    (
+        "2026-07-28 stdio",
+        "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"} {\"jsonrpc\":\"2.0\",\"method\":\"notifications/y\"}",
+        &["stdio-one-message-per-line"],
+    ),
+    ("2026-07-28 stdio", "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"} and text", &["stdio-stdout-only-mcp"]),
     (
         "2026-07-28 stdio",
         "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"t\":\"a\n< b\"}}",
@@ -748,7 +760,8 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
 
 fn broken(observations: &[Observation]) -> Vec<String> {
     let mut broken = Vec::new();
-    for observation in observations {
+    // The messages of these tables are cut down to what the rule at hand looks at: `schema` has proofs of its own.
+    for observation in observations.iter().filter(|observation| observation.rule != "schema") {
         assert!(observation.occasions >= observation.count, "{observation:#?}");
         for violation in &observation.violations {
             let mut words = vec![observation.requirement.to_owned()];
@@ -818,7 +831,8 @@ fn each_requirement_is_seen_kept_and_seen_broken() {
             *broke.entry((observation.requirement, observation.revision.to_string())).or_default() += 1;
         }
     }
-    let named = || rules().iter().flat_map(|rule| &rule.requirements).map(|(id, revision)| (*id, revision.to_string()));
+    let here = || rules().iter().filter(|rule| !["schema", "tool_schemas"].contains(&rule.name));
+    let named = || here().flat_map(|rule| &rule.requirements).map(|(id, revision)| (*id, revision.to_string()));
     let never_kept: Vec<_> = named().filter(|key| !kept.contains(key)).collect();
     let never_broken: Vec<_> = named().filter(|key| !broke.contains_key(key)).collect();
     assert!(never_kept.is_empty() && never_broken.is_empty(), "kept: {never_kept:#?}\nbroken: {never_broken:#?}");

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use mcp_conform_schemas::Revision;
 
 use super::{
-    Context, Row, Verdicts, answers, direction, envelope, errors, framing, http, ids, meta, progress, sse, stdout,
-    subscriptions,
+    Context, Row, Verdicts, answers, direction, envelope, errors, framing, http, ids, meta, progress, schema, sse,
+    stdout, subscriptions, tool_schemas,
 };
 use crate::trace::Event;
 
@@ -31,7 +31,7 @@ pub struct RuleInfo {
 
 /// Every rule, in the order in which they see an event.
 pub fn rules() -> &'static [RuleInfo] {
-    static RULES: LazyLock<Vec<RuleInfo>> = LazyLock::new(|| DEFINITIONS.iter().map(|it| it.info()).collect());
+    static RULES: LazyLock<Vec<RuleInfo>> = LazyLock::new(|| definitions().map(|(it, rows)| it.info(rows)).collect());
     &RULES
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    fn info(&self) -> RuleInfo {
-        let requirements = self.rows.iter().flat_map(Row::all).map(|(id, revision, _)| (id, revision)).collect();
+    fn info(&self, rows: &[Row]) -> RuleInfo {
+        let requirements = rows.iter().flat_map(Row::all).map(|(id, revision, _)| (id, revision)).collect();
         RuleInfo { name: self.name, title: self.title, about: self.about, requirements, make: self.make }
     }
 }
@@ -66,6 +66,18 @@ pub(super) static DEFINITIONS: &[&Definition] = &[
     &sse::DEFINITION,
 ];
 
+type RowsOf = fn() -> &'static [Row];
+
+/// Rules that come last, because what was told about a message before is not told again. The rows of `schema` are read off
+/// the schemas, less those of the rules above.
+static LAST: &[(&Definition, RowsOf)] =
+    &[(&schema::DEFINITION, schema::rows), (&tool_schemas::DEFINITION, || tool_schemas::DEFINITION.rows)];
+
+fn definitions() -> impl Iterator<Item = (&'static Definition, &'static [Row])> {
+    let last = LAST.iter().map(|(definition, rows)| (*definition, rows()));
+    DEFINITIONS.iter().map(|definition| (*definition, definition.rows)).chain(last)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{HashMap, HashSet};
@@ -83,8 +95,8 @@ mod tests {
                 Some(((cells.next()?, cells.next()?), cells.next()?))
             })
             .collect();
-        for rule in DEFINITIONS {
-            for (id, revision, since) in rule.rows.iter().flat_map(Row::all) {
+        for (rule, rows) in definitions() {
+            for (id, revision, since) in rows.iter().flat_map(Row::all) {
                 let found = catalogue.get(&(id, revision.as_str()));
                 assert_eq!(found, Some(&since.as_str()), "{}: {id} of {revision}", rule.name);
             }

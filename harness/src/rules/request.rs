@@ -20,6 +20,8 @@ pub struct Request {
     pub key: RequestKey,
     pub id: Id,
     pub method: Box<str>,
+    /// The tool that a tools/call names.
+    pub tool: Option<Box<str>>,
     pub token: Option<Id>,
     /// Position of its event.
     pub event: u64,

@@ -102,6 +102,7 @@ pub struct Breach {
     outcome: Outcome,
     request: Option<RequestKey>,
     under: Option<&'static Row>,
+    told: Option<&'static str>,
 }
 
 impl Breach {
@@ -114,6 +115,7 @@ impl Breach {
             outcome: Outcome::Broken,
             request: None,
             under: None,
+            told: None,
         }
     }
 
@@ -143,7 +145,23 @@ impl Breach {
     pub fn under(self, row: &'static Row) -> Self {
         Self { under: Some(row), ..self }
     }
+
+    /// The breach was told by another rule, under a requirement that is in force.
+    pub fn told_under(self, requirement: &'static str) -> Self {
+        Self { told: Some(requirement), ..self }
+    }
 }
+
+/// What a rule said about the event at hand.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub requirement: &'static str,
+    pub pointer: String,
+    pub message: String,
+}
+
+/// Breaches of one event that later rules are shown.
+const MOST_TOLD: usize = 64;
 
 /// Where rules put what they see.
 #[derive(Debug, Default)]
@@ -151,6 +169,7 @@ pub struct Verdicts {
     rule: &'static str,
     tallies: BTreeMap<(&'static str, Revision), Observation>,
     step: Option<Arc<StepMark>>,
+    told: Vec<Told>,
 }
 
 impl Verdicts {
@@ -166,6 +185,12 @@ impl Verdicts {
         let current = self.step.clone();
         let Some(tally) = self.tally(row, context) else { return };
         tally.count += 1;
+        let requirement = tally.requirement;
+        if self.told.len() < MOST_TOLD {
+            let (pointer, message) = (breach.pointer.clone(), breach.message.clone());
+            self.told.push(Told { requirement, pointer, message });
+        }
+        let Some(tally) = self.tally(row, context) else { return };
         if tally.violations.len() >= MAX_VIOLATIONS {
             return;
         }
@@ -179,7 +204,7 @@ impl Verdicts {
             outcome: breach.outcome,
             related: request.map(|request| request.event),
             step: step.as_deref().cloned(),
-            under: breach.under.and_then(|row| row.requirement(context)).map(|(id, _)| id),
+            under: breach.under.and_then(|row| row.requirement(context)).map(|(id, _)| id).or(breach.told),
         });
     }
 
@@ -194,6 +219,12 @@ impl Verdicts {
     pub(super) fn enter(&mut self, rule: &'static str, step: Option<&Arc<StepMark>>) {
         self.rule = rule;
         self.step = step.cloned();
+        self.told.clear();
+    }
+
+    /// What was broken since [`Verdicts::enter`].
+    pub(super) fn told(&mut self) -> std::vec::Drain<'_, Told> {
+        self.told.drain(..)
     }
 
     pub(super) fn into_observations(self) -> Vec<Observation> {

@@ -6,7 +6,8 @@ mod probe;
 mod results;
 mod runner;
 pub mod surface;
-mod survey;
+pub(crate) mod survey;
 
 pub use options::{HttpTarget, RunOptions, ToolChoice};
+pub use results::TOLD_UNDER;
 pub use runner::{Control, Progress, areas_of, run};

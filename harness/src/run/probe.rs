@@ -96,8 +96,13 @@ async fn discover(
 }
 
 fn names_modern(result: &Value) -> bool {
-    let versions = result.get("supportedVersions").and_then(Value::as_array);
-    versions.is_some_and(|list| list.iter().any(|v| v.as_str() == Some(Revision::V2026_07_28.as_str())))
+    let modern = |version: &Value| version.as_str() == Some(Revision::V2026_07_28.as_str());
+    match result.get("supportedVersions") {
+        Some(Value::Array(list)) => list.iter().any(modern),
+        // No list, and yet it is clear what is meant: that its shape is wrong is told by the schema.
+        Some(version) => modern(version),
+        None => false,
+    }
 }
 
 /// Support of all five revisions over one transport.
@@ -219,5 +224,10 @@ pub(super) fn merge(lists: Vec<Vec<RevisionSupport>>) -> Vec<RevisionSupport> {
         }
     }
     out.sort_by(|a, b| a.revision.cmp(&b.revision));
+    for support in &mut out {
+        // Both were probed side by side; which one was through first is no news.
+        support.transports.sort_by(|a, b| b.cmp(a));
+        support.transports.dedup();
+    }
     out
 }

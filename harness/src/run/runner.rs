@@ -3,7 +3,7 @@
 //! [`run`] is the entry. Everything found goes into one list at once, so that an interrupted run still has a report.
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -33,7 +33,7 @@ use crate::{
     conversation::{Bench, Conversation, OpenErrorKind, Target},
     process, rules,
     script::{CaseOutcome, Ground, Pool, Stage, Unmet, Word, each_requirement, meet, play},
-    trace::{DEFAULT_BUDGET, Event, Recorder, Transport},
+    trace::{Body, DEFAULT_BUDGET, Event, Recorder, Transport},
     transport::{Diagnosis, Grace, Served, diagnose, diagnose_serve, diagnose_start},
     wire::Limits,
 };
@@ -59,33 +59,49 @@ pub struct Control {
 pub async fn run(options: RunOptions, control: Control) -> Report {
     let started = Instant::now();
     let bench = Arc::new(Bench::new(options.deadlines, Limits::default(), options.secrets.clone()));
-    let (stop_inside, inside) = watch::channel(None);
+    let (stop_inside, inside) = watch::channel(false);
     let runner = Arc::new(Runner {
         found: Mutex::default(),
+        sessions: Mutex::default(),
         options: Arc::new(options),
         bench,
         stop_inside,
         progress: control.progress.clone(),
     });
     let stopped = stopped(control.stop, inside, runner.options.max_time);
-    let interrupted = tokio::select! {
+    let stop = tokio::select! {
         () = runner.clone().drive() => None,
-        reason = stopped => Some(reason),
+        stop = stopped => Some(stop),
+    };
+    // Before anything is killed: what our own KILL does to a server is no matter for the rules.
+    runner.close_sessions();
+    let interrupted = match stop {
+        Some(Stop::Interrupted(reason)) => Some(reason),
+        Some(Stop::Enough) => {
+            let note = "--fail-fast ended the run at the first failure; what would have come after it was not judged";
+            runner.found().notes.push(note.to_owned());
+            None
+        }
+        None => None,
     };
     // Whatever the reason for the end, no process outlives the run.
     process::end_all().await;
     runner.report(started.elapsed(), interrupted)
 }
 
+/// Why a run ended before it was through.
+enum Stop {
+    /// By the user or a limit of time.
+    Interrupted(String),
+    /// `--fail-fast` has what it wanted.
+    Enough,
+}
+
 async fn stopped(
     mut outside: watch::Receiver<Option<String>>,
-    mut inside: watch::Receiver<Option<String>>,
+    mut inside: watch::Receiver<bool>,
     max_time: Option<Duration>,
-) -> String {
-    let reason = |given: Result<watch::Ref<'_, Option<String>>, _>| match given {
-        Ok(reason) => reason.clone(),
-        Err::<_, watch::error::RecvError>(_) => None,
-    };
+) -> Stop {
     let timer = async {
         match max_time {
             Some(time) => tokio::time::sleep(time).await,
@@ -93,22 +109,22 @@ async fn stopped(
         }
     };
     let from_outside = async {
-        match reason(outside.wait_for(Option::is_some).await) {
+        let given = outside.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
+        match given {
             Some(reason) => reason,
             // Nobody is left who could stop the run.
             None => std::future::pending().await,
         }
     };
     let from_inside = async {
-        match reason(inside.wait_for(Option::is_some).await) {
-            Some(reason) => reason,
-            None => std::future::pending().await,
+        if inside.wait_for(|enough| *enough).await.is_err() {
+            std::future::pending::<()>().await;
         }
     };
     tokio::select! {
-        reason = from_outside => reason,
-        reason = from_inside => reason,
-        () = timer => "--max-time passed".to_owned(),
+        reason = from_outside => Stop::Interrupted(reason),
+        () = from_inside => Stop::Enough,
+        () = timer => Stop::Interrupted("--max-time passed".to_owned()),
     }
 }
 
@@ -120,6 +136,9 @@ struct Found {
     transports: Vec<Transport>,
     failures: Vec<(Transport, Diagnosis)>,
     omissions: Vec<Omission>,
+    /// Tools that took the arguments that were made for them, and tools that did not, in any era.
+    accepted: BTreeSet<String>,
+    refused: BTreeSet<String>,
     notes: Vec<String>,
     done: usize,
     total: usize,
@@ -129,7 +148,9 @@ struct Runner {
     options: Arc<RunOptions>,
     bench: Arc<Bench>,
     found: Mutex<Found>,
-    stop_inside: watch::Sender<Option<String>>,
+    /// Those that play, so that an interrupted run still has what the rules saw.
+    sessions: Mutex<Vec<Arc<Session>>>,
+    stop_inside: watch::Sender<bool>,
     progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }
 
@@ -137,7 +158,8 @@ struct Runner {
 struct Session {
     stage: Arc<Stage>,
     place: Place,
-    tally: Mutex<RuleTally>,
+    /// Gone once its results stand in the report.
+    tally: Mutex<Option<RuleTally>>,
     enders: Mutex<JoinSet<()>>,
 }
 
@@ -269,7 +291,9 @@ impl Runner {
             dead: Mutex::default(),
         });
         let place = Place { revision: era.judged(), version, transport: target.transport() };
-        let session = Arc::new(Session { stage, place, tally: Mutex::default(), enders: Mutex::default() });
+        let session =
+            Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
+        lock(&self.sessions).push(session.clone());
         self.end(&session, talk);
         session
     }
@@ -304,9 +328,23 @@ impl Runner {
         }
         let mut enders = std::mem::take(&mut *lock(&session.enders));
         while enders.join_next().await.is_some() {}
-        let tally = std::mem::take(&mut *lock(&session.tally));
-        let results = tally.results(session.place, &|rule, row| self.wants_row(rule, row));
+        self.close(&session, true);
+    }
+
+    /// Takes what the rules saw into the report; `whole` when every conversation was folded.
+    fn close(&self, session: &Session, whole: bool) {
+        let Some(tally) = lock(&session.tally).take() else { return };
+        let mut results = tally.results(session.place, &|rule, row| self.wants_row(rule, row));
+        // An occasion that did not come might have come later.
+        results.retain(|result| whole || result.verdict != Verdict::NotVerified);
         self.found().results.extend(results);
+    }
+
+    /// The sessions that a stopped run left open.
+    fn close_sessions(&self) {
+        for session in std::mem::take(&mut *lock(&self.sessions)) {
+            self.close(&session, false);
+        }
     }
 
     async fn case(self: &Arc<Self>, case: &Case, session: &Arc<Session>) {
@@ -332,7 +370,7 @@ impl Runner {
         };
         let (mut outcome, to_end) = play(case, stage, values.clone(), false).await;
         to_end.into_iter().for_each(|talk| self.end(session, talk));
-        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word == Word::Broken) {
+        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word.is_breach()) {
             let (alone, to_end) = play(case, stage, values, true).await;
             to_end.into_iter().for_each(|talk| self.end(session, talk));
             outcome = self.alone(case, session.place, outcome, alone);
@@ -351,11 +389,9 @@ impl Runner {
     /// A case counts by its run on a fresh conversation; what only failed on a shared one is told as advice.
     fn alone(&self, case: &Case, place: Place, shared: CaseOutcome, alone: CaseOutcome) -> CaseOutcome {
         let mut told = Vec::new();
-        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word == Word::Broken) {
+        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word.is_breach()) {
             let again = alone.verdicts.iter().any(|other| {
-                other.requirement == verdict.requirement
-                    && other.subject == verdict.subject
-                    && other.word == Word::Broken
+                other.requirement == verdict.requirement && other.subject == verdict.subject && other.word.is_breach()
             });
             if !again {
                 let mut result = results::of_case(&case.id.node, place, verdict, None);
@@ -402,7 +438,7 @@ impl Runner {
         let failed = results.iter().any(|result| result.verdict == Verdict::Fail);
         self.found().results.extend(results);
         if failed && self.options.fail_fast {
-            self.stop_inside.send_replace(Some("--fail-fast: something failed".to_owned()));
+            self.stop_inside.send_replace(true);
         }
     }
 
@@ -419,14 +455,40 @@ impl Runner {
     fn fold(&self, session: &Session, talk: &Conversation) {
         let events = talk.events();
         let file = self.write_trace(talk, &events);
+        self.note_orphans(&events);
         let observations = rules::judge(&events);
+        self.note_own_faults(&events, session.place);
         let stage = &session.stage;
-        let failed = lock(&session.tally).add(observations, &events, file.as_deref(), &|case| {
+        let mut tally = lock(&session.tally);
+        // The run was stopped meanwhile.
+        let Some(tally) = tally.as_mut() else { return };
+        let failed = tally.add(observations, &events, file.as_deref(), &|case| {
             let case = case.map(|case| format!(" --case {case}")).unwrap_or_default();
             format!("mcp-conform run {} --revision {}{case}", stage.repro_target, stage.revision)
         });
         if failed && self.options.fail_fast {
-            self.stop_inside.send_replace(Some("--fail-fast: something failed".to_owned()));
+            self.stop_inside.send_replace(true);
+        }
+    }
+
+    /// A message of ours that breaks the schema and is not marked so: what was judged by it may be wrong.
+    fn note_own_faults(&self, events: &[Arc<Event>], place: Place) {
+        for fault in rules::own_faults(events) {
+            let (case, step) = fault.step.map_or_else(Default::default, |step| (step.case, step.step));
+            let case = if case.is_empty() { "conversation".to_owned() } else { case };
+            let message =
+                format!("step {step:?} sent what it must mark as wrong: {}; please report this", fault.message);
+            self.add(vec![results::left_out(&case, "", place, Verdict::HarnessError, message, None)]);
+        }
+    }
+
+    /// Processes that outlived the server are no matter of the protocol, and worth telling once.
+    fn note_orphans(&self, events: &[Arc<Event>]) {
+        let left = events.iter().any(|event| matches!(&event.body, Body::Orphans { pids } if !pids.is_empty()));
+        let note = "the server left processes of its own running when it ended; they were ended here";
+        let mut found = self.found();
+        if left && !found.notes.iter().any(|known| known == note) {
+            found.notes.push(note.to_owned());
         }
     }
 
@@ -489,18 +551,13 @@ impl Runner {
             );
             add_omission(&mut found.omissions, what, "--tools all");
         }
-        let refused: BTreeMap<&str, &str> = surface
-            .tools
-            .iter()
-            .filter_map(|facts| match &facts.call {
-                CallState::Refused(why) | CallState::NoArguments(why) => Some((facts.name(), why.as_str())),
-                CallState::Accepted | CallState::NotAllowed => None,
-            })
-            .collect();
-        if !refused.is_empty() {
-            let names: Vec<&str> = refused.keys().copied().collect();
-            let what = format!("made-up arguments were not accepted by: {}", some_of(&names));
-            add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
+        for facts in &surface.tools {
+            let name = facts.name().to_owned();
+            match &facts.call {
+                CallState::Accepted => found.accepted.insert(name),
+                CallState::Refused(_) | CallState::NoArguments(_) => found.refused.insert(name),
+                CallState::NotAllowed => false,
+            };
         }
     }
 
@@ -521,14 +578,9 @@ impl Runner {
         if let Some(OpenErrorKind::Start(start)) = &probed.modern.start_error {
             diagnosis.get_or_insert_with(|| diagnose_start(start));
         }
-        if transport == Transport::Http
-            && let Some(talk) = talks.first()
-        {
-            // A server of 2024-11-05 refuses the POST and opens its stream on a GET.
-            let accept = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
-            if let Ok(ticket) = talk.http("GET", None, accept, bytes::Bytes::new(), true).await {
-                talk.answer_within(&ticket, self.bench.deadlines.grace * 2).await;
-            }
+        if transport == Transport::Http {
+            // A server of the old HTTP+SSE transport is known by what it answers to a GET.
+            futures_util::future::join_all(talks.iter().take(1).map(|talk| self.listen(talk))).await;
         }
         // Only the end of the process shows how it ended.
         futures_util::future::join_all(talks.iter().map(Conversation::end)).await;
@@ -547,6 +599,20 @@ impl Runner {
         self.found().failures.push((transport, diagnosis));
     }
 
+    async fn listen(&self, talk: &Conversation) {
+        let headers = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
+        if let Ok(ticket) = talk.http("GET", None, headers, Vec::new().into(), true).await {
+            // Its first event, not its end: a stream need not have one.
+            let event = |event: &Arc<Event>| match &event.body {
+                Body::Sse(sse) if Some(sse.exchange) == ticket.exchange => Some(()),
+                Body::ExchangeEnded { exchange, .. } if Some(*exchange) == ticket.exchange => Some(()),
+                _ => None,
+            };
+            let time = self.bench.deadlines.grace;
+            talk.message(ticket.event, "the first event of a GET stream", Some(time), event).await;
+        }
+    }
+
     fn tell(&self, what: &str) {
         let (done, total) = {
             let found = self.found();
@@ -556,7 +622,14 @@ impl Runner {
     }
 
     fn report(&self, took: Duration, interrupted: Option<String>) -> Report {
-        let found = std::mem::take(&mut *self.found());
+        let mut found = std::mem::take(&mut *self.found());
+        // What was taken once is good; it may be gone since, as a note that is deleted.
+        let refused: Vec<&str> = found.refused.difference(&found.accepted).map(String::as_str).collect();
+        if !refused.is_empty() {
+            let what = format!("made-up arguments were not accepted by: {}", some_of(&refused));
+            add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
+        }
+        found.transports.sort_by_key(|transport| transport.as_str() == Transport::Http.as_str());
         let options = &self.options;
         let revisions = probe::merge(found.revisions);
         let results = found.results;

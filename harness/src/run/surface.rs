@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use mcp_conform_cases::ast::{InputKind, ServedEras, ToolKind};
@@ -27,6 +28,8 @@ pub struct Surface {
     pub resumable: bool,
     /// The URL is on a loopback address.
     pub loopback: bool,
+    /// The longest that a plain request took to be answered, tools aside.
+    pub slowest: Duration,
     /// A list or a page of it could not be had: which and why.
     pub gaps: Vec<String>,
 }
@@ -43,6 +46,8 @@ pub struct ToolFacts {
     pub progress: bool,
     /// Its name with the case of every letter swapped, where no tool has that name.
     pub other_case: Option<String>,
+    /// The list of tools was announced to have changed while it was called.
+    pub changes_list: bool,
 }
 
 /// Whether a tool was called, and what came of it.
@@ -85,6 +90,7 @@ impl ToolFacts {
             && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
             && (!kind.state || self.state)
             && (!kind.progress || self.progress)
+            && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
     }

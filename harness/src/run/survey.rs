@@ -25,6 +25,8 @@ const MOST_PAGES: usize = 20;
 const MOST_READS: usize = 5;
 /// Rounds of one multi round-trip request.
 const MOST_ROUNDS: usize = 5;
+/// How long after its call an announcement of a changed list is waited for.
+const ANNOUNCED: Duration = Duration::from_millis(300);
 /// How long one call holds up the next; the slow ones finish side by side.
 const STAGGER: Duration = Duration::from_millis(1500);
 
@@ -45,7 +47,7 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
         }
     }
     if talk.era() == Era::Legacy {
-        ask(talk, "ping", None).await;
+        ask(talk, &mut surface, "ping", None).await;
     }
     if surface.has_capability("tools") {
         let tools = list(talk, &mut surface, "tools/list", "tools").await;
@@ -64,19 +66,19 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
     }
     let listening = listen(talk, &surface).await;
     call_tools(talk, &mut surface).await;
-    for resource in surface.resources.iter().take(MOST_READS) {
+    for resource in surface.resources.clone().iter().take(MOST_READS) {
         if let Some(uri) = resource.get("uri") {
-            ask(talk, "resources/read", Some(json!({ "uri": uri }))).await;
+            ask(talk, &mut surface, "resources/read", Some(json!({ "uri": uri }))).await;
         }
     }
-    for prompt in surface.prompts.iter().take(MOST_READS) {
+    for prompt in surface.prompts.clone().iter().take(MOST_READS) {
         if let Some(name) = prompt.get("name") {
             let params = json!({"name": name, "arguments": prompt_arguments(prompt)});
-            ask(talk, "prompts/get", Some(params)).await;
+            ask(talk, &mut surface, "prompts/get", Some(params)).await;
         }
     }
     if surface.has_capability("completions") {
-        complete(talk, &surface).await;
+        complete(talk, &mut surface).await;
     }
     if let Some(ticket) = listening {
         // A connection that ended has nothing to cancel.
@@ -143,7 +145,16 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     } else {
         CallState::Refused("it was not called".to_owned())
     };
-    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false, other_case: None }
+    ToolFacts {
+        tool,
+        call,
+        arguments,
+        asks: BTreeSet::new(),
+        state: false,
+        progress: false,
+        changes_list: false,
+        other_case: None,
+    }
 }
 
 /// A name with the case of its ASCII letters swapped; the same name where it has none.
@@ -152,9 +163,12 @@ fn swapped(name: &str) -> String {
     name.chars().map(swap).collect()
 }
 
-async fn ask(talk: &Conversation, method: &str, params: Option<Value>) -> Option<Answer> {
+async fn ask(talk: &Conversation, surface: &mut Surface, method: &str, params: Option<Value>) -> Option<Answer> {
     let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
-    talk.request(call, None).await.ok().map(|(_, answer)| answer)
+    let asked = tokio::time::Instant::now();
+    let (_, answer) = talk.request(call, None).await.ok()?;
+    surface.slowest = surface.slowest.max(asked.elapsed());
+    Some(answer)
 }
 
 async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: &str) -> Vec<Value> {
@@ -163,7 +177,7 @@ async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: 
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for _ in 0..MOST_PAGES {
         let params = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }));
-        let Some(answer) = ask(talk, method, params).await else { break };
+        let Some(answer) = ask(talk, surface, method, params).await else { break };
         let Some(result) = answer.result() else {
             surface.gaps.push(format!("{method} was answered with {}", answer.describe()));
             break;
@@ -192,7 +206,11 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
             continue;
         }
-        let params = json!({"name": facts.name(), "arguments": facts.arguments});
+        let mut params = json!({"name": facts.name(), "arguments": facts.arguments});
+        if talk.era() == Era::Modern && surface.has_capability("logging") {
+            // Without a level no log messages are sent.
+            params["_meta"] = json!({"io.modelcontextprotocol/logLevel": "debug"});
+        }
         let call = Call {
             method: "tools/call".to_owned(),
             params: Some(params.into()),
@@ -202,7 +220,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         let Ok(ticket) = talk.send(call.clone()).await else { continue };
         let from = ticket.event;
         let answer = talk.answer_within(&ticket, STAGGER).await;
-        note_requests(talk, surface, index, from);
+        note_messages(talk, surface, index, from);
         match answer {
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
             None => late.push(Pending { index, ticket }),
@@ -213,17 +231,43 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         let call = Call { method: "tools/call".to_owned(), ..Call::default() };
         learn(talk, surface, index, &ticket, answer, call).await;
     }
+    confirm_changes(talk, surface).await;
 }
 
-/// Requests that the server sent while a tool ran (legacy era).
-fn note_requests(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
+/// An announcement of a changed list may have come while the next tool was called: who causes it is called once more.
+async fn confirm_changes(talk: &Conversation, surface: &mut Surface) {
+    let announced: Vec<bool> = surface.tools.iter().map(|facts| facts.changes_list).collect();
+    for (index, facts) in surface.tools.iter_mut().enumerate() {
+        let next = announced.get(index + 1).copied().unwrap_or_default();
+        let maybe = announced.get(index).copied().unwrap_or_default() || next;
+        facts.changes_list = false;
+        if !maybe || facts.call != CallState::Accepted || !talk.link().is_open() {
+            continue;
+        }
+        let params = json!({"name": facts.name(), "arguments": facts.arguments});
+        let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
+        let Ok((ticket, _)) = talk.request(call, None).await else { continue };
+        let announced = |event: &std::sync::Arc<crate::trace::Event>| {
+            let view = event.message().filter(|view| view.direction == Direction::In)?;
+            is_list_change(&view.frame.message).then_some(())
+        };
+        let what = "an announcement that the list of tools has changed";
+        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), announced).await.is_some();
+    }
+}
+
+fn is_list_change(message: &Message) -> bool {
+    matches!(message, Message::Notification { method } if &**method == "notifications/tools/list_changed")
+}
+
+/// Requests (legacy era) and announcements that the server sent while a tool ran.
+fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     for event in talk.recorder().events(usize::try_from(from).unwrap_or(usize::MAX)) {
         let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { continue };
-        if let Message::Request { method, .. } = &view.frame.message
-            && let Some(kind) = input_kind(method)
-        {
-            facts.asks.insert(kind);
+        match &view.frame.message {
+            Message::Request { method, .. } => facts.asks.extend(input_kind(method)),
+            message => facts.changes_list |= is_list_change(message),
         }
     }
 }
@@ -285,7 +329,7 @@ fn input_kind(method: &str) -> Option<InputKind> {
     }
 }
 
-fn prompt_arguments(prompt: &Value) -> Value {
+pub(crate) fn prompt_arguments(prompt: &Value) -> Value {
     let mut out = Map::new();
     for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
         if let Some(name) = argument.get("name").and_then(Value::as_str) {
@@ -295,7 +339,7 @@ fn prompt_arguments(prompt: &Value) -> Value {
     Value::Object(out)
 }
 
-async fn complete(talk: &Conversation, surface: &Surface) {
+async fn complete(talk: &Conversation, surface: &mut Surface) {
     let prompt = surface.prompts.iter().find_map(|prompt| {
         let argument = prompt.pointer("/arguments/0/name")?;
         Some(json!({"ref": {"type": "ref/prompt", "name": prompt.get("name")?},
@@ -308,7 +352,7 @@ async fn complete(talk: &Conversation, surface: &Surface) {
         Some(json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": ""}}))
     });
     for params in [prompt, template].into_iter().flatten() {
-        ask(talk, "completion/complete", Some(params)).await;
+        ask(talk, surface, "completion/complete", Some(params)).await;
     }
 }
 
@@ -325,6 +369,5 @@ fn first_line(text: &str) -> String {
 /// Whether an answer is a result of the modern era's discovery.
 pub(super) fn discover_result(answer: &Answer) -> Option<Value> {
     let result = answer.result()?;
-    (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some_and(Value::is_array))
-        .then_some(result)
+    (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some()).then_some(result)
 }

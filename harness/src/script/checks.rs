@@ -30,6 +30,11 @@ pub struct CheckInfo {
 pub fn checks() -> &'static [CheckInfo] {
     &[
         CheckInfo {
+            name: "completion.references",
+            about: "completes an argument of each listed prompt, or a variable of each listed template",
+            roles: &["one-served"],
+        },
+        CheckInfo {
             name: "lists.order",
             about: "lists several times and compares the order of the names",
             roles: &["order"],
@@ -72,6 +77,7 @@ pub(super) async fn run(
     talk: &Conversation,
 ) -> Result<(), Stop> {
     match step.name.node.as_str() {
+        "completion.references" => results::references(player, round, step, talk).await,
         "lists.order" => order::order(player, round, step, talk).await,
         "pagination.walk" => walk(player, round, step, talk).await,
         "resources.sizes" => results::sizes(player, round, step, talk).await,

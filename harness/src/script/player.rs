@@ -186,7 +186,9 @@ impl Player<'_> {
     }
 
     pub(super) fn oblige(&self, round: &Round, talk: Conversation, ticket: Option<Ticket>, step: &ExpectNothing) {
-        let from = talk.recorder().len() as u64;
+        // What belongs to a request counts from its beginning, all else from here on.
+        let here = talk.recorder().len() as u64;
+        let from = ticket.as_ref().map_or(here, |ticket| ticket.event);
         self.gathered().obligations.push(Obligation {
             talk,
             from,
@@ -257,7 +259,10 @@ impl Player<'_> {
     }
 
     pub(super) async fn for_each(&self, round: &mut Round, step: &ForEach, path: &str) -> Result<(), Stop> {
-        let rounds = self.rounds(round, &step.over.node)?;
+        let mut rounds = self.rounds(round, &step.over.node)?;
+        if step.only_first {
+            rounds.truncate(1);
+        }
         if rounds.is_empty() {
             let reason = nothing_to_loop_over(&step.over.node);
             for inner in &step.steps {
@@ -351,9 +356,15 @@ impl Player<'_> {
         let mut to_end: Vec<Conversation> = Vec::new();
         for lease in leases {
             match lease.key {
-                Some(key) if lease.talk.retired().is_none() => self.stage.pool.put(key, lease.talk),
-                _ if to_end.iter().any(|talk| talk.number() == lease.talk.number()) => {}
-                _ => to_end.push(lease.talk),
+                Some(key) if lease.talk.retired().is_none() => {
+                    self.stage.pool.put(&key, lease.talk);
+                    continue;
+                }
+                Some(key) => self.stage.pool.forget(&key),
+                None => {}
+            }
+            if !to_end.iter().any(|talk| talk.number() == lease.talk.number()) {
+                to_end.push(lease.talk);
             }
         }
         (outcome, to_end)

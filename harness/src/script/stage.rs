@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use mcp_conform_cases::ast::{ServedEras, Setup};
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
+use tokio::{sync::Notify, time::Instant};
 
 use super::values::{Unset, Values};
 use crate::{
@@ -41,32 +43,63 @@ pub struct Stage {
 /// hour.
 const DEAD_AFTER: u32 = 2;
 
-/// Idle conversations by what they were opened with.
+/// Conversations that can be shared, by what they were opened with.
 #[derive(Debug, Default)]
 pub struct Pool {
-    idle: Mutex<BTreeMap<String, Vec<Conversation>>>,
+    shelves: Mutex<BTreeMap<String, Shelf>>,
+    /// Told whenever a conversation comes back, or will not.
+    returned: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    idle: Vec<Conversation>,
+    /// How many are in use.
+    out: usize,
 }
 
 impl Pool {
-    fn take(&self, key: &str) -> Option<Conversation> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = idle.get_mut(key)?;
-        while let Some(talk) = list.pop() {
-            if talk.retired().is_none() {
-                return Some(talk);
+    /// Takes an idle conversation, or counts one out that the caller opens. While others are in use, one of them is
+    /// waited for as long as a start would take at most: a start costs more than a turn.
+    async fn take(&self, key: &str, patience: Duration) -> Option<Conversation> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let returned = self.returned.notified();
+            {
+                let mut shelves = self.shelves();
+                let shelf = shelves.entry(key.to_owned()).or_default();
+                shelf.idle.retain(|talk| talk.retired().is_none());
+                let talk = shelf.idle.pop();
+                if talk.is_some() || shelf.out == 0 || Instant::now() >= deadline {
+                    shelf.out += 1;
+                    return talk;
+                }
             }
+            // Time that passed is seen in the next round.
+            let _ = tokio::time::timeout_at(deadline, returned).await;
         }
-        None
     }
 
-    pub fn put(&self, key: String, talk: Conversation) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(talk);
+    pub fn put(&self, key: &str, talk: Conversation) {
+        self.shelves().entry(key.to_owned()).or_default().idle.push(talk);
+        self.forget(key);
+    }
+
+    /// One that was taken does not come back.
+    pub fn forget(&self, key: &str) {
+        if let Some(shelf) = self.shelves().get_mut(key) {
+            shelf.out = shelf.out.saturating_sub(1);
+        }
+        self.returned.notify_waiters();
     }
 
     /// Everything that is idle, to be ended.
     pub fn drain(&self) -> Vec<Conversation> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *idle).into_values().flatten().collect()
+        std::mem::take(&mut *self.shelves()).into_values().flat_map(|shelf| shelf.idle).collect()
+    }
+
+    fn shelves(&self) -> MutexGuard<'_, BTreeMap<String, Shelf>> {
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,11 +151,24 @@ impl Stage {
         }
         let fresh = fresh || setup.fresh;
         let key = key(&opening);
-        if !fresh && let Some(talk) = self.pool.take(&key) {
+        if fresh {
+            let talk = self.open(opening).await.map_err(LeaseError::Open)?;
+            return Ok(Lease { talk, key: None, shared: false });
+        }
+        let patience = match self.transport() {
+            Transport::Stdio => self.bench.slowest_start() * 2,
+            Transport::Http => Duration::ZERO,
+        };
+        if let Some(talk) = self.pool.take(&key, patience).await {
             return Ok(Lease { talk, key: Some(key), shared: true });
         }
-        let talk = self.open(opening).await.map_err(LeaseError::Open)?;
-        Ok(Lease { talk, key: (!fresh).then_some(key), shared: false })
+        match self.open(opening).await {
+            Ok(talk) => Ok(Lease { talk, key: Some(key), shared: false }),
+            Err(error) => {
+                self.pool.forget(&key);
+                Err(LeaseError::Open(error))
+            }
+        }
     }
 
     /// Opens one more, and a second time where a start failed: a server that was started once starts again.
@@ -133,6 +179,15 @@ impl Stage {
             }
             other => other,
         }
+    }
+
+    /// How long an answer to an odd request is waited for: much longer than any plain request took here, and no longer than
+    /// the deadline. Silence is common there, and must not cost the whole deadline each time.
+    pub fn odd_deadline(&self) -> Duration {
+        const FACTOR: u32 = 30;
+        const LEAST: Duration = Duration::from_secs(2);
+        let answer = self.bench.deadlines.answer;
+        if self.surface.slowest.is_zero() { answer } else { (self.surface.slowest * FACTOR).max(LEAST).min(answer) }
     }
 
     /// Notes that a sound request got no answer.

@@ -289,7 +289,10 @@ impl Player<'_> {
             Some(template) => Some(round.values.fill(&template.node)?),
             None => result.get("inputRequests").map(|asked| talk.opening().policy.responses(asked).into()),
         };
-        if let Some(responses) = responses {
+        if let Some(mut responses) = responses {
+            for (name, template) in &step.also {
+                responses.insert(name, round.values.fill(&template.node)?);
+            }
             params.insert("inputResponses", responses);
         }
         let state = match &step.state {
@@ -447,8 +450,11 @@ impl Player<'_> {
     }
 
     async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
-        if handle.answer.is_none() {
-            let answer = handle.talk.answer(&handle.ticket, within).await;
+        // What had not come by an earlier deadline may have come since, or come now.
+        if handle.answer.as_ref().is_none_or(|answer| answer.kind == AnswerKind::Silence) {
+            let odd = handle.call.as_ref().is_some_and(|call| plain(call).is_none());
+            let time = within.or_else(|| odd.then(|| self.stage.odd_deadline()));
+            let answer = handle.talk.answer(&handle.ticket, time).await;
             if answer.kind == AnswerKind::Silence
                 && within.is_none()
                 && let Some(key) = handle.call.as_ref().and_then(plain)

@@ -10,8 +10,8 @@ pub(super) fn template_variable(template: &Value) -> Value {
     with(template, "variables", names.into())
 }
 
-/// What `$prompt` stands for: the entry, as `values` a string for each required argument, and as `oddValues` the same with
-/// an object for its first argument.
+/// What `$prompt` stands for: the entry, as `given` a string for each argument, as `values` for the required ones alone, and
+/// as `oddValues` the same with an object for its first argument.
 pub(super) fn prompt_variable(prompt: &Value) -> Value {
     let values: Map<String, Value> = arguments(prompt)
         .filter(|argument| required(argument))
@@ -21,7 +21,8 @@ pub(super) fn prompt_variable(prompt: &Value) -> Value {
     if let Some(name) = prompt.pointer("/arguments/0/name").and_then(Value::as_str) {
         odd.insert(name.to_owned(), json!({"mcp-conform": 1}));
     }
-    with(&with(prompt, "values", values.into()), "oddValues", odd.into())
+    let prompt = with(prompt, "given", crate::run::survey::prompt_arguments(prompt));
+    with(&with(&prompt, "values", values.into()), "oddValues", odd.into())
 }
 
 pub(super) fn is_prompt(prompt: &Value, kind: PromptKind) -> bool {

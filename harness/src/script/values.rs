@@ -50,6 +50,9 @@ impl Values {
                     .map(|(name, value)| Ok((name.clone(), self.fill(value)?)))
                     .collect::<Result<_, Unset>>()?,
             ),
+            Template::Sentinel { mark, value } => {
+                Draft::Value(mcp_conform_cases::sentinel(mark, &self.value(value)?).into())
+            }
         })
     }
 

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     process::{StartError, StartErrorKind},
-    trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, Exit, HttpBody, HttpRequest, HttpResponse},
+    trace::{
+        Body, Channel, Direction, Event, Exchange, ExchangeEnd, Exit, HttpBody, HttpRequest, HttpResponse, LineEnd,
+    },
     wire::Message,
 };
 
@@ -54,7 +56,7 @@ pub fn diagnose_serve(error: &ServeError, events: &[Arc<Event>]) -> Diagnosis {
         ServeError::Exited { exit, .. } => exited(exit, &output),
         ServeError::NotListening { .. } => Diagnosis {
             status: TargetStatus::Unreachable,
-            message: format!("{error}; check the host and port of --url, or give it longer with --timeout"),
+            message: format!("{error}; check the host and port of --url, or give it longer with --patience"),
             evidence: output.lines(),
         },
     }
@@ -62,8 +64,20 @@ pub fn diagnose_serve(error: &ServeError, events: &[Arc<Event>]) -> Diagnosis {
 
 /// Nothing when the server answered as an MCP server; then it can be judged.
 pub fn diagnose(events: &[Arc<Event>]) -> Option<Diagnosis> {
-    let answers =
-        || events.iter().filter_map(|event| event.message()).filter(|message| message.direction == Direction::In);
+    // The half of a line that a dying server left is no answer.
+    let whole = |event: &&Arc<Event>| !matches!(&event.body, Body::Line(line) if line.end == LineEnd::Eof);
+    let answers = || {
+        events
+            .iter()
+            .filter(whole)
+            .filter_map(|event| event.message())
+            .filter(|message| message.direction == Direction::In)
+    };
+    if answers().any(|message| matches!(message.frame.likely().method(), Some("initialize" | "server/discover"))) {
+        let message = "what we send comes straight back; is it a server, or a program that repeats its input?";
+        let evidence = Output::of(events).lines();
+        return Some(Diagnosis { status: TargetStatus::NotMcp, message: message.to_owned(), evidence });
+    }
     let speaks = |message: &Message| !matches!(message, Message::NotAMessage(_));
     let refused = |channel: Channel| matches!(channel, Channel::Body { status, .. } if status >= 400);
     if answers().any(|message| speaks(message.frame.likely()) && !refused(message.channel)) {
@@ -120,7 +134,7 @@ fn stdio(events: &[Arc<Event>]) -> Diagnosis {
         _ => None,
     });
     let message = format!(
-        "the server started but gave no answer{}; if it only needs longer, raise --timeout",
+        "the server started but gave no answer{}; if it only needs longer, raise --patience",
         waited.unwrap_or_default()
     );
     Diagnosis { status: TargetStatus::NoAnswer, message, evidence: output.lines() }
@@ -360,7 +374,7 @@ impl<'a> Exchanges<'a> {
             }
             _ => {
                 let message = format!(
-                    "the server began to answer (HTTP {status}) but no message came; if it only needs longer, raise --timeout"
+                    "the server began to answer (HTTP {status}) but no message came; if it only needs longer, raise --patience"
                 );
                 diagnosis(TargetStatus::NoAnswer, message)
             }
@@ -389,7 +403,7 @@ impl<'a> Exchanges<'a> {
             }
             ExchangeEnd::ClosedByUs | ExchangeEnd::Limit(_) | ExchangeEnd::Complete => (
                 TargetStatus::NoAnswer,
-                "the server took the connection but gave no answer; if it only needs longer, raise --timeout"
+                "the server took the connection but gave no answer; if it only needs longer, raise --patience"
                     .to_owned(),
             ),
         };
@@ -425,7 +439,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        trace::{DEFAULT_BUDGET, DeadlinePassed, Headers, Intent, LineEnd, Recorder, Secrets, SseMessage},
+        trace::{DEFAULT_BUDGET, DeadlinePassed, Headers, Intent, Recorder, Secrets, SseMessage},
         wire::Limits,
     };
 
@@ -522,7 +536,7 @@ mod tests {
         ] {
             assert_is(config(stderr), NeedsConfiguration, &["--env", "status 1"]);
         }
-        assert_is(process("", "starting", &[deadline(), exit(0)]), NoAnswer, &["within 5s", "--timeout"]);
+        assert_is(process("", "starting", &[deadline(), exit(0)]), NoAnswer, &["within 5s", "--patience"]);
         assert_is(process("Welcome!\n> ", "", &[deadline()]), NotMcp, &["`Welcome!`"]);
         let serving = process("", "Server listening on http://localhost:3000/mcp.", &[deadline()]);
         assert_is(serving, NotMcp, &["--serve", "--url http://localhost:3000/mcp"]);
@@ -562,7 +576,7 @@ mod tests {
         assert_is(failed(ExchangeEnd::Failed(format!("{RESOLVE} `x`: unknown"))), Unreachable, &["host"]);
         assert_is(failed(ExchangeEnd::Failed(format!("{TLS_FAILED}: unknown issuer"))), Unreachable, &["--ca-file"]);
         assert_is(failed(ExchangeEnd::Failed("the answer is no HTTP/1".to_owned())), NotMcp, &["https://"]);
-        assert_is(failed(ExchangeEnd::ClosedByUs), NoAnswer, &["--timeout"]);
+        assert_is(failed(ExchangeEnd::ClosedByUs), NoAnswer, &["--patience"]);
     }
 
     #[test]

@@ -471,7 +471,7 @@ mod tests {
                 (SseDefectKind::BadRetry, 30),
                 (SseDefectKind::RepeatedField, 40),
                 (SseDefectKind::InvalidUtf8, 55),
-                (SseDefectKind::UnknownField, 50),
+                (SseDefectKind::JsonOutsideData, 50),
             ]
         );
         let comments: Vec<_> = items.iter().filter(|item| matches!(item, SseItem::Comment(_))).cloned().collect();

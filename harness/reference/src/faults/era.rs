@@ -186,11 +186,11 @@ faults! { ERAS:
     UnknownCapabilityRefused "unknown-capability-refused" T1 [Stdio Http]
         "unknown client capabilities are refused"
         modern ["meta-unknown-capabilities-tolerated"];
-    CapabilitiesRemembered "capabilities-remembered" T1 [Stdio Http]
+    CapabilitiesRemembered "capabilities-remembered" T1 [Stdio]
         "the capabilities of one request hold for the later ones"
         modern ["stateless-capabilities-not-remembered" "stateless-no-capability-inference"]
         collateral_modern ["meta-not-rely-on-undeclared-capability"];
-    CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio Http]
+    CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio]
         "the capabilities of one request hold for all that name the same client"
         modern ["stateless-capabilities-not-remembered"]
         collateral_modern [
@@ -204,21 +204,19 @@ faults! { ERAS:
     UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
         "an unknown method is refused with -32042"
         modern ["error-no-32042"]
-        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "logging-set-level-removed"];
+        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404" "logging-set-level-removed"];
     ResultTypeMissing "result-type-missing" T1 [Stdio Http]
         "results have no resultType"
         modern ["resulttype-present"];
     ResultTypeMissingOnLists "result-type-missing-on-lists" T1 [Stdio Http]
         "results that can be cached have no resultType"
-        modern [
-            "resulttype-present" "tools-list-result-complete" "resources-list-result-complete"
-            "prompts-list-result-complete"
-        ]
-        collateral_modern ["discover-result-complete"];
+        modern ["resulttype-present"];
     ResultTypeInvented "result-type-invented" T1 [Stdio Http]
         "the resultType is \"done\""
-        modern ["tools-call-result-type-known" "discover-result-complete"]
-        collateral_modern ["tools-list-result-complete"];
+        modern [
+            "tools-call-result-type-known" "discover-result-complete" "tools-list-result-complete"
+            "resources-list-result-complete" "prompts-list-result-complete" "completion-result-complete"
+        ];
     TtlMissing "ttl-missing" T1 [Stdio Http]
         "no result has a ttlMs"
         modern [

@@ -8,6 +8,7 @@
 mod asking;
 mod era;
 mod feature;
+mod form;
 mod message;
 mod set;
 mod stream;
@@ -17,4 +18,4 @@ mod web;
 pub use set::{Fault, Faults, UnknownFault};
 pub use table::{FaultInfo, Requirement, faults};
 
-use table::{LIMIT, MODERN, SSE, rows as faults};
+use table::{LIMIT, MODERN, SSE, SSE_ONCE, rows as faults};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::set::Fault;
-use super::{asking, era, feature, message, stream, web};
+use super::{asking, era, feature, form, message, stream, web};
 use crate::config::{AnswerForm, Config, Eras, Tier, Transport};
 
 /// A requirement of the catalogue: its id and its revision.
@@ -37,7 +37,8 @@ pub struct FaultInfo {
 /// All faults, sorted by name.
 pub fn faults() -> &'static [FaultInfo] {
     static ALL: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
-        let areas = [asking::ASKING, era::ERAS, feature::FEATURES, message::MESSAGES, stream::STREAMS, web::WEB];
+        let areas =
+            [asking::ASKING, era::ERAS, feature::FEATURES, form::FORMS, message::MESSAGES, stream::STREAMS, web::WEB];
         let mut all = areas.concat();
         all.sort_by_key(|info| info.name);
         all
@@ -47,6 +48,12 @@ pub fn faults() -> &'static [FaultInfo] {
 
 /// Every request is answered by an event stream.
 pub(super) const SSE: fn(&mut Config) = |config| config.answers = AnswerForm::Sse;
+
+/// The same, and no stream can be taken up again.
+pub(super) const SSE_ONCE: fn(&mut Config) = |config| {
+    config.answers = AnswerForm::Sse;
+    config.resumable = false;
+};
 
 /// Only the revision without a handshake is served.
 pub(super) const MODERN: fn(&mut Config) = |config| config.eras = Eras::ModernOnly;

@@ -1,30 +1,35 @@
 //! Faults of HTTP: status codes, origins, sessions, event streams, mirrored headers.
 //! What each does is at the place that asks for it.
 
-use super::{Fault, MODERN, SSE, faults};
+use super::{Fault, MODERN, SSE, SSE_ONCE, faults};
 
 faults! { WEB:
     NotificationStatus200 "notification-status-200" T1 [Http]
         "an accepted notification has status 200"
         legacy ["http-accepted-notification-202" "http-accepted-response-202"]
-        modern ["http-notification-202"];
+        modern ["http-notification-202"]
+        collateral_legacy ["http-unaccepted-input-is-http-error"]
+        collateral_modern ["http-notification-refused-status"];
     NotificationStatus204 "notification-status-204" T1 [Http]
         "an accepted notification has status 204"
         legacy ["http-accepted-notification-202" "http-accepted-response-202"]
-        modern ["http-notification-202"];
+        modern ["http-notification-202"]
+        collateral_legacy ["http-unaccepted-input-is-http-error"]
+        collateral_modern ["http-notification-refused-status"];
     NotificationWithBody "notification-with-body" T1 [Http]
         "the 202 for a notification has a body"
         legacy ["http-accepted-notification-no-body" "http-accepted-response-202"]
         modern ["http-notification-202"];
     OriginNotChecked "origin-not-checked" T1 [Http]
         "any Origin is accepted"
-        legacy ["http-origin-invalid-403-initialize" "http-origin-checked-on-every-request"]
+        legacy [
+            "http-origin-invalid-403-initialize" "http-origin-checked-on-every-request" "http-origin-rejected-before-effect"
+        ]
         modern ["http-origin-invalid-403" "http-origin-checked-everywhere"]
-        collateral_legacy ["http-origin-null-and-port-variants" "http-origin-rejected-before-effect"];
+        collateral_legacy ["http-origin-null-and-port-variants"];
     OriginCheckedOnPostOnly "origin-checked-on-post-only" T1 [Http]
         "Origin is checked on POST alone"
-        legacy ["http-origin-checked-on-every-request"]
-        modern ["http-origin-checked-everywhere"];
+        legacy ["http-origin-checked-on-every-request" "http-origin-rejected-before-effect"];
     OriginComparedByPrefix "origin-compared-by-prefix" T1 [Http]
         "an Origin that begins like a loopback host is accepted"
         legacy ["http-origin-null-and-port-variants"]
@@ -33,20 +38,23 @@ faults! { WEB:
         "a bad Origin is refused with status 400"
         legacy ["http-origin-invalid-403-initialize"]
         modern ["http-origin-invalid-403"]
-        collateral_legacy ["http-origin-checked-on-every-request"]
-        collateral_modern ["http-origin-checked-everywhere"];
+        collateral_legacy ["http-origin-checked-on-every-request" "http-origin-null-and-port-variants"]
+        collateral_modern ["http-origin-checked-everywhere" "error-id-echo"];
     AnswersAsPlainText "answers-as-plain-text" T1 [Http]
         "answers are called text/plain"
         legacy ["http-request-answered-json-or-sse"]
-        modern ["http-request-response-content-type"];
+        modern ["http-request-response-content-type"]
+        collateral_legacy ["http-get-sse-or-405"];
     GetHangs "get-hangs" T1 [Http]
         "GET is never answered"
-        legacy ["http-get-sse-or-405"]
-        collateral_legacy ["http-get-open-delivers-headers-promptly"];
+        legacy ["http-get-sse-or-405" "http-get-open-delivers-headers-promptly"];
     GetServesPage "get-serves-page" T1 [Http]
         "GET serves a page"
         legacy ["http-get-sse-or-405"]
-        modern ["http-get-405"];
+        collateral_legacy ["session-terminated-404-all-methods" "version-header-unsupported-400-on-get-delete"];
+    GetUnknown "get-unknown" T1 [Http]
+        "GET is answered with 404"
+        legacy ["http-single-endpoint-post-and-get" "http-get-sse-or-405"];
     GetNotFound "get-not-found" T1 [Http]
         "GET and DELETE are answered with 404"
         modern ["http-get-405" "http-delete-405"]
@@ -86,7 +94,7 @@ faults! { WEB:
         "MCP-Protocol-Version is checked on POST alone"
         legacy ["version-header-unsupported-400-on-get-delete"];
     VersionHeaderDemanded "version-header-demanded" T1 [Http]
-        "requests without MCP-Protocol-Version are refused, initialize alone excepted"
+        "requests of a session without MCP-Protocol-Version are refused"
         legacy ["version-header-missing-tolerated"];
     PrimingMissing "priming-missing" T1 [Http]
         "streams begin without an event id"
@@ -106,6 +114,7 @@ faults! { WEB:
     ReplayIgnoresSession "replay-ignores-session" T1 [Http]
         "an event id of another session replays that session"
         legacy ["session-no-cross-session-delivery"]
+        personality SSE
         collateral_legacy ["sse-no-cross-stream-replay"];
     ReplayEveryStream "replay-every-stream" T1 [Http]
         "resuming replays every stream of the session"
@@ -118,9 +127,10 @@ faults! { WEB:
         "a message goes to every GET stream"
         legacy ["http-no-broadcast"];
     ResponseOnGeneralStream "response-on-general-stream" T1 [Http]
-        "responses go to the GET stream"
-        legacy ["sse-no-response-on-get" "sse-response-eventually"]
-        personality SSE;
+        "the answer to prompts/get goes to the GET stream"
+        legacy ["sse-no-response-on-get"]
+        personality SSE_ONCE
+        collateral_legacy ["sse-response-eventually"];
     RelatedOnGeneralStream "related-on-general-stream" T1 [Http]
         "messages of a running request go to the GET stream"
         legacy ["sse-get-unrelated-messages"];
@@ -130,9 +140,9 @@ faults! { WEB:
         modern ["http-sse-response-terminates"]
         personality SSE;
     StreamWithoutResponse "stream-without-response" T1 [Http]
-        "streams end without the response"
+        "the stream of prompts/get ends without the response"
         legacy ["sse-response-eventually" "base-response-one-per-request"]
-        personality SSE;
+        personality SSE_ONCE;
     DisconnectEndsLegacyStream "disconnect-ends-legacy-stream" T1 [Http]
         "a stream that its client lost cannot be taken up again"
         legacy ["sse-resume-always-via-get"];
@@ -167,7 +177,9 @@ faults! { WEB:
             "header-name-mismatch-tools-call" "header-name-mismatch-prompts-get"
             "header-name-mismatch-resources-read"
         ]
-        collateral_modern ["header-name-base64-mismatch" "header-invalid-base64-rejected"];
+        collateral_modern [
+            "header-name-base64-mismatch" "header-invalid-base64-rejected" "header-sentinel-exact-case"
+        ];
     NameHeaderNotDecoded "name-header-not-decoded" T1 [Http]
         "Mcp-Name in base64 is compared as it stands"
         modern ["header-name-base64-decoded"]
@@ -184,15 +196,15 @@ faults! { WEB:
     HeaderMismatchStatus200 "header-mismatch-status-200" T1 [Http]
         "a header that differs is refused with status 200"
         modern ["header-mismatch-status-400" "http-header-method-mismatch"]
-        collateral_modern ["header-method-missing" "header-name-missing"];
+        collateral_modern ["http-version-header-mismatch"];
     HeaderMismatchInvalidRequest "header-mismatch-invalid-request" T1 [Http]
         "a header that differs is refused with -32600"
         modern ["header-mismatch-code-32020" "http-header-method-mismatch"]
-        collateral_modern ["header-method-missing" "header-name-missing"];
+        collateral_modern ["http-version-header-mismatch"];
     HeaderMismatchDraftCode "header-mismatch-draft-code" T1 [Http]
         "a header that differs is refused with the draft's -32001"
         modern ["header-mismatch-code-32020"]
-        collateral_modern ["http-header-method-mismatch" "header-method-missing" "header-name-missing"];
+        collateral_modern ["error-legacy-range-not-used" "http-header-method-mismatch" "header-method-missing" "header-name-missing" "http-version-header-mismatch"];
     ParamHeadersIgnored "param-headers-ignored" T1 [Http]
         "the headers of arguments are not looked at"
         modern ["param-header-mismatch" "param-header-missing"]
@@ -209,8 +221,8 @@ faults! { WEB:
         modern ["param-header-integer-numeric"];
     RedirectsAway "redirects-away" T1 [Http]
         "every request is redirected to another port"
-        legacy ["http-single-endpoint-post-and-get" "base-implements-base-and-lifecycle"]
-        modern ["http-single-endpoint-post" "discover-implemented"];
+        legacy ["base-implements-base-and-lifecycle"]
+        modern ["discover-implemented"];
     ServesPages "serves-pages" T1 [Http]
         "every request is answered with a page"
         legacy ["http-request-answered-json-or-sse" "base-implements-base-and-lifecycle"]

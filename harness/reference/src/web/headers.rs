@@ -41,7 +41,8 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
-        _ if server.has(Fault::NameHeaderDemandedEverywhere) => "name",
+        // Discovery stays as it is: a server that refuses it is taken for one of the older revisions alone.
+        _ if server.has(Fault::NameHeaderDemandedEverywhere) && method != "server/discover" => "name",
         _ => return Ok(()),
     };
     let named = params.get(member).and_then(Value::as_str);

@@ -1,5 +1,5 @@
 //! Results that are held against what the server said of them before: [`structured`] content against its outputSchema,
-//! and the bytes of resources against their listed [`sizes`].
+//! the bytes of resources against their listed [`sizes`], and completion against the [`references`] that are listed.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use mcp_conform_cases::ast::NamedCheck;
@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 
 use super::{Said, Sources, Word, given, said_open, tell};
 use crate::{
-    conversation::{Answer, Call, Conversation},
-    script::player::{Player, Round, Stop, send_failed},
+    conversation::{Answer, AnswerKind, Call, Conversation},
+    script::{
+        player::{Player, Round, Stop, send_failed},
+        subjects::template_variable,
+    },
 };
 
 /// Resources whose size is checked.
@@ -80,6 +83,53 @@ fn judge_structured(schema: &Value, sent: Option<u64>, answer: &Answer) -> Vec<S
         said("as-text", Word::Broken, message, "/result/content".to_owned())
     };
     vec![said("present", Word::Pass, "structuredContent is there".to_owned(), String::new()), conforms, as_text]
+}
+
+/// Whether any reference of a kind is understood: a server may complete some arguments and refuse the others.
+pub(super) async fn references(
+    player: &Player<'_>,
+    round: &Round,
+    step: &NamedCheck,
+    talk: &Conversation,
+) -> Result<(), Stop> {
+    let surface = &player.stage.surface;
+    let kind = given(round, step, "kind")?;
+    let asked: Vec<Value> = if kind == "ref/prompt" {
+        let prompts = surface.prompts.iter().filter(|prompt| prompt.pointer("/arguments/0/name").is_some());
+        prompts.map(|prompt| completion(&kind, "name", prompt, "name", "/arguments/0/name")).collect()
+    } else {
+        let templates = surface.templates.iter().map(template_variable);
+        let named = templates.filter(|template| template.pointer("/variables/0").is_some());
+        named.map(|template| completion(&kind, "uri", &template, "uriTemplate", "/variables/0")).collect()
+    };
+    let mut last = said_open("one-served", "nothing is listed that could be completed");
+    for params in asked.into_iter().take(MOST_READS) {
+        let (sent, answer) = ask(talk, "completion/complete", params).await?;
+        let sources = Sources { sent, received: answer.event, ..Sources::default() };
+        last = match answer.kind {
+            AnswerKind::Result => {
+                let message = "a completion was served".to_owned();
+                Said { role: "one-served", word: Word::Pass, message, sources }
+            }
+            AnswerKind::Error if answer.error_code() != Some(-32601) => {
+                let message = format!("all references of this kind are refused, the last one by {}", answer.describe());
+                Said { role: "one-served", word: Word::Broken, message, sources }
+            }
+            _ => said_open("one-served", &format!("the method is not served: {} came", answer.describe())),
+        };
+        if last.word != Word::Broken {
+            break;
+        }
+    }
+    tell(player, round, step, talk, "", vec![last]);
+    Ok(())
+}
+
+fn completion(kind: &Value, key: &str, entry: &Value, member: &str, argument: &str) -> Value {
+    json!({
+        "ref": {"type": kind, key: entry.get(member)},
+        "argument": {"name": entry.pointer(argument), "value": ""},
+    })
 }
 
 /// JSON equality in which 7 and 7.0 are one number.

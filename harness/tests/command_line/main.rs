@@ -1,0 +1,13 @@
+//! The command line from outside: the real binary, with everything that a user or a server can do wrong.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod demo;
+mod ending;
+mod fixture;
+mod output;
+mod secrets;
+mod server;
+mod url;
+mod usage;

@@ -1,0 +1,96 @@
+//! Where reports go, and how they look.
+
+use std::io::{BufRead, BufReader};
+
+use crate::fixture::{BINARY, Cli, reference};
+
+const CASE: [&str; 2] = ["--case", "tools-list-bogus-cursor"];
+
+#[test]
+fn the_terminal_report_stays_beside_files() {
+    let cli = Cli::new();
+    let server = reference("");
+    let args = ["run", "--server", &server, "--report", "json:out.json", "--report", "markdown:out.md"];
+    cli.run(args.iter().chain(&CASE)).is(0, &["Exit code 0"]);
+    let report = cli.json("out.json");
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["target"]["status"], "ok");
+    assert!(cli.read("out.md").contains("2026-07-28"));
+    let left: Vec<_> = std::fs::read_dir(cli.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn another_report_takes_standard_output() {
+    let cli = Cli::new();
+    let server = reference("");
+    let ran = cli.run(["run", "--server", &server, "--report", "json"].iter().chain(&CASE));
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["version"], 1);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn a_server_that_cannot_be_judged_has_reports_too() {
+    let cli = Cli::new();
+    cli.run(["run", "--server", "no-such-server", "--report", "json:out.json"]).is(3, &["was not found"]);
+    assert_eq!(cli.json("out.json")["target"]["status"], "not-found");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let cli = Cli::new();
+    let server = reference("");
+    for args in [vec!["run", "--server", &server, "--verbose"], vec!["list"], vec!["coverage"], vec!["cases", "schema"]]
+    {
+        let mut child = cli.command(&args).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::with_capacity(1, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_ne!(line, "");
+        cli.finish(child).is(0, &[]);
+    }
+}
+
+#[test]
+fn a_closed_standard_output_is_no_crash() {
+    let cli = Cli::new();
+    for args in ["list", "coverage", "run --demo --case tools-list-bogus-cursor", "--help"] {
+        let child = cli.shell(&format!("exec {BINARY} {args} >&-")).spawn().unwrap();
+        cli.finish(child).is(0, &[]);
+    }
+}
+
+#[test]
+fn quiet_and_verbose() {
+    let cli = Cli::new();
+    let server = reference("");
+    let lines = |flag: &[&str]| {
+        let ran = cli.run(["run", "--server", &server].iter().chain(flag).chain(&CASE));
+        ran.is(0, &[]).stdout.lines().count()
+    };
+    let (quiet, plain, verbose) = (lines(&["--quiet"]), lines(&[]), lines(&["--verbose"]));
+    assert!(quiet < plain && plain < verbose, "{quiet} {plain} {verbose}");
+}
+
+#[test]
+fn colour_is_for_terminals() {
+    let server = reference("--fault stdout-banner");
+    let ran = Cli::new().with("NO_COLOR", "").run(["run", "--server", &server, "--case", "stdout*"]);
+    assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+    let wanted = Cli::new().with("NO_COLOR", "").with("CLICOLOR_FORCE", "1");
+    let ran = wanted.run(["run", "--server", "no-such-server", "--case", "no-such-case"]);
+    assert!(ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+}
+
+#[test]
+fn a_trace_is_judged_as_the_run_was() {
+    let cli = Cli::new();
+    let server = reference("--fault stdout-banner");
+    cli.run(["run", "--server", &server, "--trace", "traces"]).is(1, &["stdio-stdout-only-mcp"]);
+    let mut files: Vec<_> =
+        std::fs::read_dir(cli.folder().join("traces")).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 2, "{files:?}");
+    let args = ["judge".into()].into_iter().chain(files.into_iter().map(std::path::PathBuf::into_os_string));
+    cli.run(args).is(1, &["stdio-stdout-only-mcp", "stdio-stdout-only-messages"]);
+}

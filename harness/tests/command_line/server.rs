@@ -1,0 +1,134 @@
+//! Commands that are no MCP server, or a bad one.
+
+use crate::fixture::{Cli, reference};
+
+fn shell(script: &str) -> [&str; 5] {
+    ["--", "/bin/sh", "-c", script, "server"]
+}
+
+#[test]
+fn a_command_that_does_not_exist() {
+    let ran = Cli::new().judge(&["--server", "no-such-server --stdio"]);
+    ran.is(3, &["`no-such-server` was not found", "check the spelling"]);
+}
+
+#[test]
+fn a_folder() {
+    Cli::new().judge(&["--server", "/"]).is(3, &["is a directory, not a program", "name the program"]);
+}
+
+#[test]
+fn a_file_without_the_right_to_be_executed() {
+    let cli = Cli::new();
+    let path = cli.file("server.js", "");
+    cli.judge(&["--server", path.to_str().unwrap()]).is(3, &["may not be executed", "did you mean `node"]);
+}
+
+#[test]
+fn one_that_exits_at_once() {
+    let ran = Cli::new().judge(&shell("echo 'no such module: left-pad' >&2; exit 7"));
+    ran.is(3, &["exit status 7", "no such module: left-pad", "run the command by hand"]);
+}
+
+#[test]
+fn one_that_exits_at_once_in_silence() {
+    let ran = Cli::new().judge(&["--server", &reference("--fault exits-at-once")]);
+    ran.is(3, &["ended before it answered", "exit status 1"]);
+}
+
+#[test]
+fn a_banner_and_nothing_else() {
+    let ran = Cli::new().judge(&shell("echo Welcome; while read -r line; do :; done"));
+    ran.is(3, &["prints what is no MCP message", "`Welcome`", "| stdout: Welcome"]);
+}
+
+#[test]
+fn a_banner_before_a_server_that_works_is_a_finding() {
+    let server = reference("--fault stdout-banner");
+    let ran = Cli::new().run(["run", "--server", &server, "--case", "stdout*", "--case", "tools-list-bogus-cursor"]);
+    ran.is(1, &["stdio-stdout-only-messages", "stdio-stdout-only-mcp"]);
+}
+
+#[test]
+fn one_that_wants_configuration() {
+    let ran = Cli::new().judge(&["--server", &reference("--fault wants-configuration")]);
+    ran.is(3, &["REFERENCE_API_KEY is not set", "--env NAME=VALUE", "| exit status 2"]);
+}
+
+#[test]
+fn one_that_wants_arguments() {
+    let ran = Cli::new().judge(&shell("echo 'Usage: server DIRECTORY' >&2; exit 2"));
+    ran.is(3, &["seems to want configuration", "`Usage: server DIRECTORY`", "give arguments"]);
+}
+
+#[test]
+fn one_that_never_answers() {
+    let ran = Cli::new().judge(&shell("while read -r line; do :; done"));
+    ran.is(3, &["gave no answer within", "raise --patience"]);
+}
+
+#[test]
+fn one_that_floods_standard_error() {
+    let ran = Cli::new().judge(&shell("yes 'still starting' >&2"));
+    ran.is(3, &["gave no answer within", "| stderr: still starting"]);
+}
+
+#[test]
+fn a_flood_beside_answers_does_no_harm() {
+    let ran = Cli::new().run(["run", "--server", &reference("--fault stderr-flood"), "--case", "tools-list-*"]);
+    ran.is(0, &["2025-11-25 supported", "2026-07-28 supported"]);
+}
+
+#[test]
+fn half_a_message_and_death() {
+    let ran = Cli::new().judge(&["--server", &reference("--fault half-message-then-exit")]);
+    ran.is(3, &["ended before it answered", "run the command by hand"]);
+}
+
+#[test]
+fn an_endless_line() {
+    let ran = Cli::new().judge(&shell("exec tr '\\0' x </dev/zero"));
+    ran.is(3, &["what came back is not MCP"]);
+}
+
+#[test]
+fn one_that_repeats_its_input() {
+    Cli::new().judge(&["--server", "cat"]).is(3, &["what we send comes straight back"]);
+}
+
+#[test]
+fn one_that_speaks_json_but_not_mcp() {
+    let script =
+        r#"while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'; done"#;
+    Cli::new().judge(&shell(script)).is(3, &["not MCP"]);
+}
+
+#[test]
+fn one_that_ignores_the_end_of_its_input_and_sigterm() {
+    let ran = Cli::new().judge(&shell("trap '' TERM; while :; do sleep 1; done"));
+    ran.is(3, &["gave no answer within"]);
+}
+
+#[test]
+fn one_that_leaves_children_behind() {
+    let script = "(trap '' TERM; exec sleep 300) & setsid sleep 300 & while read -r line; do :; done";
+    Cli::new().judge(&shell(script)).is(3, &["gave no answer within"]);
+}
+
+#[test]
+fn one_that_seems_to_serve_http() {
+    let ran =
+        Cli::new().judge(&shell("echo 'listening on http://127.0.0.1:3000/mcp' >&2; while read -r line; do :; done"));
+    ran.is(3, &["seems to serve HTTP", "--url http://127.0.0.1:3000/mcp"]);
+}
+
+#[test]
+fn a_working_folder_and_variables_reach_the_server() {
+    let cli = Cli::new();
+    let script = "echo \"in $PWD as $NAME\" >&2; exit 1";
+    let folder = cli.folder().join("inner");
+    std::fs::create_dir(&folder).unwrap();
+    let mut args = vec!["--cwd", "inner", "--env", "NAME=value"];
+    args.extend(shell(script));
+    cli.judge(&args).is(3, &["inner as value"]);
+}
