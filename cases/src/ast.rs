@@ -97,6 +97,8 @@ pub enum ServedEras {
 /// What a tool must be, beside callable under the user's side-effect rules with arguments that it accepted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolKind {
+    /// The list of tools changes when it is called, and the server says so.
+    pub changes_list: bool,
     /// Asks the client for something while it is called, when the client declared that it can.
     pub asks: Option<InputKind>,
     /// Hands out a `requestState`.
@@ -255,6 +257,8 @@ pub enum OutcomeVerdict {
     Fail,
     NotVerified,
     Pass,
+    /// Broken in a form that warns at most, whatever the grade.
+    Warn,
 }
 
 /// What an answer looks like. Every member that is given must hold.

@@ -217,6 +217,7 @@ fn tool_kind(kind: &ToolKind) -> String {
         words.push(format!("that asks for {}", format!("{input:?}").to_lowercase()));
     }
     for (flag, text) in [
+        (kind.changes_list, "that changes the list of tools"),
         (kind.state, "that hands out a state"),
         (kind.progress, "that reports progress"),
         (kind.required_argument, "with a required argument"),

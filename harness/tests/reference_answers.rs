@@ -42,8 +42,11 @@ fn requests(era: Era) -> Vec<(&'static str, Value)> {
         ("resources/read", json!({"uri": "ref://nothing"})),
         ("prompts/list", json!({})),
         ("prompts/get", json!({"name": "review"})),
-        ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "review"},
-                                       "argument": {"name": "language", "value": ""}})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "review"},
+                                       "argument": {"name": "language", "value": ""}}),
+        ),
         ("nothing/known", json!({})),
     ];
     own.into_iter().chain(both).collect()

@@ -205,6 +205,7 @@ impl Lower<'_> {
             });
         }
         for (name, flag) in [
+            ("changes_list", &mut kind.changes_list),
             ("output_schema", &mut kind.output_schema),
             ("progress", &mut kind.progress),
             ("required_argument", &mut kind.required_argument),

@@ -114,6 +114,7 @@ impl Lower<'_> {
                 let verdict = match verdict?? {
                     "pass" => OutcomeVerdict::Pass,
                     "fail" => OutcomeVerdict::Fail,
+                    "warn" => OutcomeVerdict::Warn,
                     "contested" => OutcomeVerdict::Contested,
                     _ => OutcomeVerdict::NotVerified,
                 };

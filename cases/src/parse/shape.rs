@@ -67,7 +67,7 @@ pub(crate) const INPUTS: &[&str] = &["elicitation", "roots", "sampling"];
 pub(crate) const CLASSES: &[&str] = &["accepted", "anything", "answered", "closed", "refused", "silence"];
 pub(crate) const SEE_IDS: &[&str] = &["absent", "null", "rounded", "same"];
 pub(crate) const SIGNALS: &[&str] = &["INT", "KILL", "TERM"];
-pub(crate) const VERDICTS: &[&str] = &["pass", "fail", "contested", "not-verified"];
+pub(crate) const VERDICTS: &[&str] = &["pass", "fail", "warn", "contested", "not-verified"];
 pub(crate) const POLICIES: &[&str] = &["answer", "cancel", "decline", "hold", "malformed"];
 pub(crate) const TRANSPORTS: &[&str] = &["http", "stdio"];
 pub(crate) const JSON_TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -144,6 +144,7 @@ pub(crate) static TOOL_KIND: Shape = Shape {
     name: "a kind of tool",
     keys: &[
         key("asks", Value::Word(INPUTS), "It asks the client for this while it is called."),
+        key("changes_list", Value::Boolean, "Calling it changes the list of tools, and the server says so."),
         key("output_schema", Value::Boolean, "It has an outputSchema."),
         key("progress", Value::Boolean, "It sends progress when it is given a token."),
         key("required_argument", Value::Boolean, "It has a required argument with a type."),

@@ -272,6 +272,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
     }
 }
 
+/// What the first progress notification of a tool says.
+pub(crate) const FIRST_PROGRESS: &str = "started";
+
 /// The texts that go on the wire for one message: one, unless a fault says otherwise.
 pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     let faults = &server.config.faults;
@@ -283,9 +286,10 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     if faults.has(Fault::JsonrpcVersionWrong) {
         envelope.jsonrpc = Some("1.0");
     }
-    if faults.has(Fault::JsonrpcMemberMissing) {
+    if faults.has(Fault::JsonrpcMemberMissing) && envelope.result.is_some() {
         envelope.jsonrpc = None;
     }
+    let read = envelope.is_read_resource();
     let answer = matches!(message, Message::Answer { .. });
     if matches!(message, Message::Notification { .. }) && faults.has(Fault::NotificationWithId) {
         envelope.id = Some(Raw::number(server.count()));
@@ -294,8 +298,10 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
         break_answer(server, &mut envelope);
     }
     let mut text = match () {
-        () if faults.has(Fault::PrettyPrinted) => serde_json::to_vec_pretty(&envelope).unwrap_or_default(),
-        () if answer && faults.has(Fault::BatchEmitted) => bytes(&[&envelope]),
+        () if faults.has(Fault::PrettyPrinted) && envelope.is_first_progress() => {
+            serde_json::to_vec_pretty(&envelope).unwrap_or_default()
+        }
+        () if read && faults.has(Fault::BatchEmitted) => bytes(&[&envelope]),
         () => bytes(&envelope),
     };
     if answer && faults.has(Fault::InvalidUtf8) && text.pop().is_some() {
@@ -305,7 +311,7 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     if answer && faults.has(Fault::DuplicateAnswer) {
         frames.extend(frames.clone());
     }
-    if answer && faults.has(Fault::UnsolicitedAnswer) {
+    if envelope.result.is_some() && faults.has(Fault::UnsolicitedAnswer) {
         envelope.id = Some(Raw::from_text("\"never-sent-by-anybody\"".to_owned()));
         frames.push(bytes(&envelope));
     }
@@ -360,14 +366,32 @@ impl Envelope {
         }
         envelope
     }
+
+    /// The result of `resources/read`: what is broken on it alone leaves a server that can be reached and judged.
+    fn is_read_resource(&self) -> bool {
+        matches!(&self.result, Some(Answered::Body(body)) if body.members.contains_key("contents"))
+    }
+
+    /// The result of `tools/list`.
+    fn has_tools(&self) -> bool {
+        matches!(&self.result, Some(Answered::Body(body)) if body.members.contains_key("tools"))
+    }
+
+    /// The first progress notification of a tool, which nobody waits for.
+    fn is_first_progress(&self) -> bool {
+        self.params.as_ref().is_some_and(|body| body.members.get("message") == Some(&json!(FIRST_PROGRESS)))
+    }
 }
 
 fn break_answer(server: &Server, envelope: &mut Envelope) {
     let faults = &server.config.faults;
     if let Some(id) = envelope.id.take() {
-        envelope.id = Some(broken_id(server, id));
+        envelope.id = Some(match envelope.error {
+            Some(_) => broken_error_id(server, id),
+            None => broken_id(server, id, envelope.has_tools()),
+        });
     }
-    if envelope.result.is_some() {
+    if envelope.is_read_resource() {
         if faults.has(Fault::ResultAndError) {
             envelope.error = Some(json!({"code": -32603, "message": "there is a result as well"}));
         }
@@ -386,13 +410,25 @@ fn break_answer(server: &Server, envelope: &mut Envelope) {
     }
 }
 
-fn broken_id(server: &Server, id: Raw) -> Raw {
+fn broken_error_id(server: &Server, id: Raw) -> Raw {
+    let faults = &server.config.faults;
+    match () {
+        () if faults.has(Fault::ErrorIdStringified) && id.value().is_number() => {
+            Raw::from_text(json!(id.text()).to_string())
+        }
+        () if faults.has(Fault::BigIdRounded) => broken_id(server, id, false),
+        () => id,
+    }
+}
+
+/// Some faults are limited to the lists of tools, so that all else can be judged.
+fn broken_id(server: &Server, id: Raw, of_tools: bool) -> Raw {
     let faults = &server.config.faults;
     let value = id.value();
-    if faults.has(Fault::IdOwnCounter) {
+    if faults.has(Fault::IdOwnCounter) && of_tools {
         return Raw::number(1_000_000 + server.count());
     }
-    if faults.has(Fault::IdStringified) && value.is_number() {
+    if faults.has(Fault::IdStringified) && of_tools && value.is_number() {
         return Raw::from_text(json!(id.text()).to_string());
     }
     if faults.has(Fault::IdNumberFromString)
@@ -410,8 +446,10 @@ fn broken_id(server: &Server, id: Raw) -> Raw {
 }
 
 fn error_value(server: &Server, error: &RpcError) -> Value {
-    let faults = &server.config.faults;
     let mut value = Map::new();
+    // Only the error for an unknown method is malformed: others can still be told apart.
+    let sound = crate::faults::Faults::none();
+    let faults = if error.code == -32601 { &server.config.faults } else { &sound };
     let code = match () {
         () if faults.has(Fault::ErrorCodeString) => json!(error.code.to_string()),
         () if faults.has(Fault::ErrorCodeFractional) => json!(error.code as f64 - 0.5),

@@ -293,13 +293,18 @@ fn fetch_roots(server: &Arc<Server>, session: &Arc<Session>) {
 /// What broken servers send right after the handshake.
 fn greet(server: &Server, session: &Session) {
     if server.has(Fault::ClientMethodSent) {
-        let message = Message::Request { id: Raw::number(server.count()), method: "tools/list", params: None };
+        let message = Message::Request { id: out_of_line(server), method: "tools/list", params: None };
         session.general(server, &message);
     }
     if server.has(Fault::CancelsUnknownRequest) {
         let params = json!({"requestId": "never-asked", "reason": "no reason"}).into();
         session.general(server, &Message::Notification { method: "notifications/cancelled", params: Some(params) });
     }
+}
+
+/// An id for a request that no server sends.
+pub(crate) fn out_of_line(server: &Server) -> Raw {
+    Raw::from_text(json!(format!("out-of-line-{}", server.count())).to_string())
 }
 
 fn decorate(server: &Server, result: &mut Body) {
@@ -320,5 +325,6 @@ pub(crate) const META_KEYS: &[(Fault, &str)] = &[
     (Fault::MetaPrefixEmptyLabel, "com..example/name"),
     (Fault::MetaLabelDigit, "1x/foo"),
     (Fault::MetaLabelHyphen, "-bad.example/k"),
+    (Fault::MetaPrefixForward, "example.com/name"),
     (Fault::MetaReservedPrefix, "io.modelcontextprotocol/invented"),
 ];

@@ -2,6 +2,7 @@
 //! apart, [`open`] checks the metadata, [`serve`] answers. The mirrored headers are left to `web`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
@@ -11,7 +12,7 @@ use crate::config::{Eras, MODERN};
 use crate::faults::Fault;
 use crate::features;
 use crate::json::{Body, Message, Params, Raw, RpcError};
-use crate::legacy::{INSTRUCTIONS, META_KEYS, capabilities_of, server_info};
+use crate::legacy::{INSTRUCTIONS, META_KEYS, capabilities_of, out_of_line, server_info};
 use crate::logging::Level;
 use crate::resources;
 use crate::server::{Filter, Outlet, SUBSCRIPTION_ID, Server, broken_tag, lock};
@@ -87,8 +88,9 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
     if method == "subscriptions/listen" && !server.has(Fault::ListenUnknown) {
         return Some(listen(&call, id, params).await);
     }
-    if server.has(Fault::ClientMethodSent) && method == "tools/call" {
-        call.outlet.send(Message::Request { id: Raw::number(server.count()), method: "tools/list", params: None });
+    let echo = params.get("name").and_then(Value::as_str) == Some("echo");
+    if server.has(Fault::ClientMethodSent) && method == "tools/call" && echo {
+        call.outlet.send(Message::Request { id: out_of_line(&server), method: "tools/list", params: None });
     }
     let outcome = match method {
         "server/discover" if server.has(Fault::DiscoverUnknown) => Err(unknown(&server, method).into()),
@@ -274,17 +276,26 @@ async fn listen(call: &Call, id: &Raw, params: &Params) -> Result<Body, RpcError
         }
         call.outlet.notify("notifications/subscriptions/acknowledged", body);
     };
-    if server.has(Fault::AckNotFirst) {
+    if server.has(Fault::AckNotFirst) && filter.tools {
         let early = Body::default().raw_meta(SUBSCRIPTION_ID, tag.clone());
         call.outlet.notify("notifications/tools/list_changed", early);
     }
+    if server.has(Fault::AckMissing) {
+        // Not even a change is told, so that nothing comes ahead of the acknowledgement.
+        return std::future::pending().await;
+    }
     // The subscription is registered before it is acknowledged, so that nothing that happens later is missed.
     let guard = server.listen(id.clone(), filter, call.outlet.clone());
-    if !server.has(Fault::AckMissing) {
-        acknowledge();
-    }
+    acknowledge();
     if server.has(Fault::ListenAnsweredAtOnce) {
         drop(guard);
+        return Ok(ended(server, id));
+    }
+    if server.has(Fault::ListenGoesOnAfterResult) {
+        tokio::spawn(async move {
+            sleep(Duration::from_secs(60)).await;
+            drop(guard);
+        });
         return Ok(ended(server, id));
     }
     match server.config.listen_limit {

@@ -66,10 +66,15 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
     resources
 }
 
-/// The one template.
+/// The templates: the notes, which can be completed, and the ways to the fixed resources.
 pub(crate) fn templates(call: &Call) -> Vec<Value> {
     let template = if call.has(Fault::TemplateUnbalanced) { "ref://note/{id" } else { NOTE_TEMPLATE };
-    vec![json!({"uriTemplate": template, "name": "note", "description": "One note.", "mimeType": "text/plain"})]
+    vec![
+        json!({"uriTemplate": template, "name": "note", "description": "One note.", "mimeType": "text/plain"}),
+        json!({"uriTemplate": "ref://text/{name}", "name": "text", "description": "One of the fixed texts."}),
+        json!({"uriTemplate": "ref://data/{name}", "name": "data", "description": "One of the fixed data."}),
+        json!({"uriTemplate": "ref://{kind}/{name}", "name": "any", "description": "Anything of this server."}),
+    ]
 }
 
 /// Reads one resource.

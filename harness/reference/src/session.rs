@@ -156,7 +156,14 @@ impl Session {
             id
         };
         let mut waiting = Waiting { session: self, outlet, id: id.clone(), open: true };
-        outlet.send(Message::Request { id, method, params: params.map(Body::from) });
+        let mut params = params.map(Body::from);
+        if let Some(params) = params.as_mut().filter(|_| method == "sampling/createMessage") {
+            // Models take their time: the client may say how far it is.
+            let token =
+                if server.has(Fault::OwnTokenFractional) { json!(1.5) } else { json!(format!("of-{}", id.text())) };
+            params.set_meta("progressToken", token);
+        }
+        outlet.send(Message::Request { id, method, params });
         let outcome = timeout(server.config.request_timeout, receiver).await;
         waiting.open = outcome.is_err();
         match outcome {

@@ -185,7 +185,7 @@ fn closed(properties: Value, required: &[&str]) -> Value {
 async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, Stop> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     match name {
-        "echo" => Ok(said(text("text"))),
+        "echo" => Ok(echo(call, text("text"))),
         "add" => add(call, arguments),
         "pick" => {
             let tags = arguments.get("tags").and_then(Value::as_array).map_or(0, Vec::len);
@@ -259,18 +259,31 @@ async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, St
         }
         "delete_note" => {
             let id = text("id").to_owned();
-            let known = call.server.world().notes.contains_key(&id);
-            if !known {
-                return Err(Stop::Tool("there is no such note".to_owned()));
-            }
+            let mut known = false;
             call.server.change(|world| {
-                world.notes.remove(&id);
-                vec![Change::Resources, Change::Resource(note_uri(&id))]
+                known = world.notes.remove(&id).is_some();
+                // What was gone before is no change.
+                if known { vec![Change::Resources, Change::Resource(note_uri(&id))] } else { Vec::new() }
             });
-            Ok(said("the note is deleted"))
+            Ok(said(if known { "the note is deleted" } else { "there was no such note" }))
         }
         _ => Err(RpcError::invalid_params("unknown tool").into()),
     }
+}
+
+/// The text, with metadata of a vendor's own and, where the protocol names it, the trace that the call belongs to.
+fn echo(call: &Call, text: &str) -> Value {
+    let mut meta = json!({"com.example.reference/characters": text.chars().count()});
+    if call.modern() {
+        meta["traceparent"] = match () {
+            () if call.has(Fault::TraceparentMalformed) => json!("00-abc-def-01"),
+            () if call.has(Fault::TraceparentAsNumber) => json!(1),
+            () => json!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        };
+    }
+    let mut result = said(text);
+    result["_meta"] = meta;
+    result
 }
 
 fn said(text: &str) -> Value {
@@ -307,7 +320,7 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         |name: &str, default: f64| arguments.get(name).and_then(Value::as_f64).unwrap_or(default).clamp(0.0, 60_000.0);
     let (steps, pause) = (number("steps", 3.0), number("stepMs", 50.0));
     let _busy = Counted::new(&call.server.busy);
-    call.progress(0.0, steps, "started");
+    call.progress(0.0, steps, crate::json::FIRST_PROGRESS);
     for step in 1..=steps as u64 {
         sleep(Duration::from_millis(pause as u64)).await;
         call.progress(step as f64, steps, &format!("step {step} is done"));
@@ -316,8 +329,13 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         let mut late = Call::new(&call.server, call.session.as_ref(), call.outlet.clone());
         late.token = call.token.clone();
         tokio::spawn(async move {
-            sleep(Duration::from_millis(5)).await;
+            // Once as soon as the answer is out, which takes no time, and once after a while.
+            for _ in 0..8 {
+                tokio::task::yield_now().await;
+            }
             late.progress(steps + 1.0, steps + 1.0, "too late");
+            sleep(Duration::from_millis(5)).await;
+            late.progress(steps + 2.0, steps + 2.0, "much too late");
         });
     }
     Ok(said(&format!("did {steps} steps")))

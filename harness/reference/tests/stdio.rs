@@ -203,7 +203,7 @@ async fn every_list_is_walked_to_its_end() {
         ("tools/list", "tools", 17),
         ("resources/list", "resources", 7),
         ("prompts/list", "prompts", 4),
-        ("resources/templates/list", "resourceTemplates", 1),
+        ("resources/templates/list", "resourceTemplates", 4),
     ] {
         let mut seen = Vec::new();
         let mut cursor = None;

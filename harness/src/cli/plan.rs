@@ -180,7 +180,9 @@ fn demo(args: &RunArgs) -> Result<Targets, UsageError> {
     if let Some(fault) = &args.fault {
         if let Err(error) = mcp_reference_server::Faults::parse(fault) {
             let help = match error.suggestion {
-                Some(near) => format!("did you mean {near}? mcp-conform reference-server -- --list-faults shows them all"),
+                Some(near) => {
+                    format!("did you mean {near}? mcp-conform reference-server -- --list-faults shows them all")
+                }
                 None => "mcp-conform reference-server -- --list-faults shows them all".to_owned(),
             };
             return Err(UsageError::flag("fault", fault, "is no fault of the reference server", help));

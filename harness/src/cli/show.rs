@@ -208,8 +208,8 @@ pub(crate) fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageEr
     let mut out = String::new();
     let mut all = Vec::new();
     for file in files {
-        let judged =
-            rules::judge_file(file).map_err(|error| UsageError::Other(format!("{error}\n  name a file that run --trace DIR wrote")))?;
+        let judged = rules::judge_file(file)
+            .map_err(|error| UsageError::Other(format!("{error}\n  name a file that run --trace DIR wrote")))?;
         let observations = judged.observations;
         if let Some(note) = judged.note {
             let _ = writeln!(out, "{}: {note}", file.display());

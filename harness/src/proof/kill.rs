@@ -13,7 +13,7 @@ use super::memory::{http_target, stdio_target};
 use crate::{
     conversation::Deadlines,
     coverage::coverage,
-    run::{Control, RunOptions, ToolChoice, run},
+    run::{Control, RunOptions, TOLD_UNDER, ToolChoice, run},
     trace::Secrets,
 };
 
@@ -81,10 +81,15 @@ impl Suite {
         &self.named
     }
 
+    /// How the reference server is judged: everything may be called.
+    pub fn options(&self, config: &Config, transport: Transport) -> RunOptions {
+        options(config, transport, self.cases.clone())
+    }
+
     /// Judges the reference server in memory. Needs a Tokio runtime; with a paused clock no wait costs anything.
     pub async fn judge_reference(&self, config: &Config, transport: Transport) -> Report {
         let (_keep, stop) = watch::channel(None);
-        run(options(config, transport, self.cases.clone()), Control { progress: Arc::new(|_| {}), stop }).await
+        run(self.options(config, transport), Control { progress: Arc::new(|_| {}), stop }).await
     }
 
     /// Judges one fault by everything, over one transport.
@@ -117,12 +122,23 @@ impl Suite {
                 .filter(|result| is_finding(result.verdict))
                 .map(|result| (result.requirement.clone(), result.revision.clone()))
                 .collect();
+            // One breach is told once: a requirement whose breach is told under another one is found where that one is.
+            let told_under: BTreeSet<(String, String)> = report
+                .results
+                .iter()
+                .filter(|result| {
+                    let other = result.message.strip_prefix(TOLD_UNDER);
+                    other.is_some_and(|other| found.contains(&(other.to_owned(), result.revision.clone())))
+                })
+                .map(|result| (result.requirement.clone(), result.revision.clone()))
+                .collect();
             for (id, revision) in &judged {
                 if !reaches(id, revision, *transport) {
                     continue;
                 }
                 let key = (id.clone(), revision.clone(), name);
-                if found.contains(&(id.clone(), revision.clone())) {
+                let pair = (id.clone(), revision.clone());
+                if found.contains(&pair) || told_under.contains(&pair) {
                     row.killed.insert(key);
                 } else {
                     row.missed.insert(key);

@@ -169,11 +169,12 @@ fn key(seen: &Seen<'_>, key: &str, at: &str, context: &Context, out: &mut Verdic
 }
 
 fn reserved(labels: &[&str], name: &str, context: &Context, out: &mut Verdicts, breach: &dyn Fn(String) -> Breach) {
+    // Every prefixed key could have been one.
+    out.occasion(&RESERVED, context);
     let second = labels.get(1);
     if !second.is_some_and(|label| ["mcp", "modelcontextprotocol"].contains(label)) {
         return;
     }
-    out.occasion(&RESERVED, context);
     let official = labels == ["io", "modelcontextprotocol"];
     let defined = official && (DEFINED.contains(&name) || has_extensions(context));
     if !defined {

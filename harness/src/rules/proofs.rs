@@ -275,6 +275,18 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         "< {\n< \"jsonrpc\": \"2.0\",\n< \"method\": \"notifications/x\"\n< }",
         &["stdio-no-embedded-newlines"],
     ),
+    // Messages without a newline between them.
+    (
+        "2025-11-25 stdio",
+        "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}{\"jsonrpc\":\"2.0\",\"method\":\"notifications/y\"}",
+        &["stdio-messages-terminated"],
+    ),
+    (
+        "2026-07-28 stdio",
+        "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"} {\"jsonrpc\":\"2.0\",\"method\":\"notifications/y\"}",
+        &["stdio-one-message-per-line"],
+    ),
+    ("2026-07-28 stdio", "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"} and text", &["stdio-stdout-only-mcp"]),
     (
         "2026-07-28 stdio",
         "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"t\":\"a\n< b\"}}",

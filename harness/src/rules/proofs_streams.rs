@@ -138,6 +138,23 @@ pub(super) const BROKEN: &[Proof] = &[
         < {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"17"}}}"#,
         &["sub-id-equals-listen-id"],
     ),
+    // What was asked for comes without its tag.
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":17,"method":"subscriptions/listen","params":{$META,"notifications":{"toolsListChanged":true}}}
+        < {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":17}}}
+        < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+        &["sub-id-equals-listen-id"],
+    ),
+    (
+        "2026-07-28 http",
+        r#"post {"jsonrpc":"2.0","id":17,"method":"subscriptions/listen","params":{$META,"notifications":{"toolsListChanged":true}}}
+        1 200 sse x-accel-buffering=no
+        1 sse {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":17}}}
+        1 sse {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        1 closed"#,
+        &["sub-id-equals-listen-id"],
+    ),
     (
         "2026-07-28 http",
         r#"post {"jsonrpc":"2.0","id":17,"method":"subscriptions/listen","params":{$META,"notifications":{}}}

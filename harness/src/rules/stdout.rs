@@ -1,9 +1,9 @@
 //! What stands on stdout: nothing but messages, and each on one line of its own.
 //!
 //! A line that is no message is one violation, of one requirement: lines that together make up one message broke the
-//! framing, anything else is foreign. Arrays are left to `framing`, the members of an object to `envelope`.
+//! framing, and so did messages that follow each other on one line; anything else is foreign. Arrays are left to `framing`, the members of an object to `envelope`.
 
-use mcp_conform_schemas::Revision;
+use mcp_conform_schemas::{Era, Revision};
 
 use super::{Breach, Context, Row, Rule, Shape, Verdicts, register::Definition, seen::clip};
 use crate::{
@@ -14,13 +14,15 @@ use crate::{
 static PURE: Row = Row::both("stdio-stdout-only-messages", Revision::V2024_11_05, "stdio-stdout-only-mcp");
 static ONE_LINE: Row = Row::both("stdio-no-embedded-newlines", Revision::V2024_11_05, "stdio-one-message-per-line");
 
+static TERMINATED: Row = Row::legacy("stdio-messages-terminated", Revision::V2024_11_05);
+
 pub(super) static DEFINITION: Definition = Definition {
     name: "stdout",
     title: "stdout holds messages and nothing else",
     about: "Each line of stdout is read as JSON. Lines that are no JSON by themselves are kept until their braces \
             balance: if they then read as one message, the message was spread over lines; if not, each is foreign text. \
-            A blank line warns. A last line that was cut off by the end of the process is not judged.",
-    rows: &[PURE, ONE_LINE],
+            Messages that stand on one line have no newline between them. A blank line warns. A last line that was cut off by the end of the process is not judged.",
+    rows: &[PURE, ONE_LINE, TERMINATED],
     make: || Box::new(Stdout::default()),
 };
 
@@ -80,12 +82,17 @@ impl Stdout {
                 self.foreign(context, out);
                 out.occasion(&PURE, context);
                 out.occasion(&ONE_LINE, context);
+                out.occasion(&TERMINATED, context);
             }
             _ if line.end == LineEnd::Eof && (text.starts_with('{') || context.ended_by_us().is_some()) => {
                 self.pieces = Pieces::default();
             }
             (json, _) if !self.pieces.is_empty() || (json.is_none() && text.starts_with('{') && unclosed(frame)) => {
                 self.piece(event.seq, text, context, out);
+            }
+            (None, _) if are_messages(text) => {
+                let breach = Breach::new(event.seq, "", "messages follow each other without a newline between them");
+                out.check(if context.era() == Era::Legacy { &TERMINATED } else { &ONE_LINE }, context, Some(breach));
             }
             _ => out.check(&PURE, context, Some(foreign(event.seq, text))),
         }
@@ -154,6 +161,28 @@ impl Pieces {
 
 fn foreign(seq: u64, text: &str) -> Breach {
     Breach::new(seq, "", format!("a line on stdout that is no message: {}", clip(text)))
+}
+
+/// Whether a line is made of several messages and nothing else.
+fn are_messages(text: &str) -> bool {
+    let mut from = 0;
+    let mut scan = Pieces::default();
+    let mut count = 0;
+    for (at, char) in text.char_indices() {
+        let end = at + char.len_utf8();
+        scan.add(0, char.encode_utf8(&mut [0; 4]));
+        if !scan.is_whole() || char.is_whitespace() {
+            continue;
+        }
+        let piece = text.get(from..end).unwrap_or_default();
+        if !Json::parse(piece.trim().as_bytes()).is_ok_and(|json| Shape::of(&json).is_message()) {
+            return false;
+        }
+        count += 1;
+        from = end;
+        scan = Pieces::default();
+    }
+    count > 1 && text.get(from..).unwrap_or_default().trim().is_empty()
 }
 
 /// The bytes could be the start of an object that goes on in the next line.

@@ -126,6 +126,9 @@ impl Subscriptions {
             let breach = what.map(|what| at_tag(seen, what).about(request.map(|request| request.key)));
             out.check(&TAG, context, breach);
         }
+        if tag.is_none() && !ack {
+            self.untagged(seen, on_stream, context, out);
+        }
         let Some(request) = request.filter(|request| is_listen(request)) else {
             if ack && tag.is_none() && context.in_flight().any(|request| is_listen(request) && request.is_sound()) {
                 self.unassigned = true;
@@ -173,6 +176,23 @@ impl Subscriptions {
         }
     }
 
+    /// What a subscription asked for came without its tag.
+    fn untagged(&self, seen: &Seen<'_>, on_stream: Option<&Request>, context: &Context, out: &mut Verdicts) {
+        let waits = |request: &&Request| {
+            is_listen(request)
+                && request.is_sound()
+                && self.listens.get(&request.key).is_some_and(|listen| listen.acknowledged)
+                && wanted(seen, request) == Some(true)
+        };
+        // On stdio the legacy side of a server may mean it.
+        let shared = seen.channel == Channel::Stdio && !context.legacy_served() && !context.forgot();
+        let request = on_stream.or_else(|| shared.then(|| context.in_flight().find(waits)).flatten());
+        if let Some(request) = request.filter(|request| wanted(seen, request).is_some()) {
+            let what = format!("{} has no subscriptionId in _meta", clip(seen.method().unwrap_or_default()));
+            out.check(&TAG, context, Some(Breach::at(seen, "/params", what).about(Some(request.key))));
+        }
+    }
+
     /// The listen that a message on stdio is about: by its tag, or the only one that waits for its acknowledgement.
     fn meant<'a>(&self, id: Option<&Id>, ack: bool, seen: &Seen<'_>, context: &'a Context) -> Option<&'a Request> {
         if seen.channel != Channel::Stdio {
@@ -199,7 +219,9 @@ impl Subscriptions {
         let garbled = context.stray() > 0 || context.garbled().is_some_and(|event| event > request.event);
         let unassigned = self.unassigned;
         let Some(listen) = self.state(request.key) else { return };
-        if listen.acknowledged || listen.told || excused || garbled || unassigned {
+        // An answer of another kind than a stream is told by `http`.
+        let mistyped = request.response.is_some_and(|(_, stream)| !stream);
+        if listen.acknowledged || listen.told || excused || garbled || mistyped || unassigned {
             return;
         }
         listen.told = true;

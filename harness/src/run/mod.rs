@@ -9,4 +9,5 @@ pub mod surface;
 pub(crate) mod survey;
 
 pub use options::{HttpTarget, RunOptions, ToolChoice};
+pub use results::TOLD_UNDER;
 pub use runner::{Control, Progress, areas_of, run};

@@ -219,5 +219,10 @@ pub(super) fn merge(lists: Vec<Vec<RevisionSupport>>) -> Vec<RevisionSupport> {
         }
     }
     out.sort_by(|a, b| a.revision.cmp(&b.revision));
+    for support in &mut out {
+        // Both were probed side by side; which one was through first is no news.
+        support.transports.sort_by(|a, b| b.cmp(a));
+        support.transports.dedup();
+    }
     out
 }

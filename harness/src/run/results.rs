@@ -24,6 +24,9 @@ pub(super) struct Place {
     pub transport: Transport,
 }
 
+/// Begins the message of a requirement whose breach is told under another one, whose name follows.
+pub const TOLD_UNDER: &str = "what breaks it here is told under ";
+
 /// Distinct violations of one requirement that become results of their own; more are counted in the last.
 const MOST_VIOLATIONS: usize = 10;
 
@@ -47,6 +50,7 @@ pub(super) fn of_case(check: &str, place: Place, verdict: CaseVerdict, verify_wi
         }
         // A user's own requirement has no row: what breaks it fails.
         Word::Broken => (row.map_or(Verdict::Fail, graded), verdict.message),
+        Word::Warned => (row.map_or(Verdict::Warn, |row| graded(row).max(Verdict::Warn)), verdict.message),
         Word::Contested => (Verdict::Contested, verdict.message),
         Word::Harness => (Verdict::HarnessError, verdict.message),
         Word::NotVerified => (Verdict::NotVerified, verdict.message),
@@ -209,7 +213,7 @@ fn rule_results(rule: &str, requirement: &str, place: Place, row: &Row, seen: Op
         return vec![make(Verdict::NotVerified, message, Evidence::default(), 0)];
     };
     if let (true, Some(other)) = (seen.broken.is_empty(), seen.under) {
-        let message = format!("what breaks it here is told under {other}");
+        let message = format!("{TOLD_UNDER}{other}");
         return vec![make(Verdict::NotVerified, message, Evidence::default(), seen.occasions)];
     }
     if seen.broken.is_empty() {

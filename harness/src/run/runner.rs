@@ -3,7 +3,7 @@
 //! [`run`] is the entry. Everything found goes into one list at once, so that an interrupted run still has a report.
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -136,6 +136,9 @@ struct Found {
     transports: Vec<Transport>,
     failures: Vec<(Transport, Diagnosis)>,
     omissions: Vec<Omission>,
+    /// Tools that took the arguments that were made for them, and tools that did not, in any era.
+    accepted: BTreeSet<String>,
+    refused: BTreeSet<String>,
     notes: Vec<String>,
     done: usize,
     total: usize,
@@ -288,12 +291,8 @@ impl Runner {
             dead: Mutex::default(),
         });
         let place = Place { revision: era.judged(), version, transport: target.transport() };
-        let session = Arc::new(Session {
-            stage,
-            place,
-            tally: Mutex::new(Some(RuleTally::default())),
-            enders: Mutex::default(),
-        });
+        let session =
+            Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
         lock(&self.sessions).push(session.clone());
         self.end(&session, talk);
         session
@@ -371,7 +370,7 @@ impl Runner {
         };
         let (mut outcome, to_end) = play(case, stage, values.clone(), false).await;
         to_end.into_iter().for_each(|talk| self.end(session, talk));
-        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word == Word::Broken) {
+        if outcome.shared && outcome.verdicts.iter().any(|verdict| verdict.word.is_breach()) {
             let (alone, to_end) = play(case, stage, values, true).await;
             to_end.into_iter().for_each(|talk| self.end(session, talk));
             outcome = self.alone(case, session.place, outcome, alone);
@@ -390,11 +389,9 @@ impl Runner {
     /// A case counts by its run on a fresh conversation; what only failed on a shared one is told as advice.
     fn alone(&self, case: &Case, place: Place, shared: CaseOutcome, alone: CaseOutcome) -> CaseOutcome {
         let mut told = Vec::new();
-        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word == Word::Broken) {
+        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word.is_breach()) {
             let again = alone.verdicts.iter().any(|other| {
-                other.requirement == verdict.requirement
-                    && other.subject == verdict.subject
-                    && other.word == Word::Broken
+                other.requirement == verdict.requirement && other.subject == verdict.subject && other.word.is_breach()
             });
             if !again {
                 let mut result = results::of_case(&case.id.node, place, verdict, None);
@@ -542,18 +539,13 @@ impl Runner {
             );
             add_omission(&mut found.omissions, what, "--tools all");
         }
-        let refused: BTreeMap<&str, &str> = surface
-            .tools
-            .iter()
-            .filter_map(|facts| match &facts.call {
-                CallState::Refused(why) | CallState::NoArguments(why) => Some((facts.name(), why.as_str())),
-                CallState::Accepted | CallState::NotAllowed => None,
-            })
-            .collect();
-        if !refused.is_empty() {
-            let names: Vec<&str> = refused.keys().copied().collect();
-            let what = format!("made-up arguments were not accepted by: {}", some_of(&names));
-            add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
+        for facts in &surface.tools {
+            let name = facts.name().to_owned();
+            match &facts.call {
+                CallState::Accepted => found.accepted.insert(name),
+                CallState::Refused(_) | CallState::NoArguments(_) => found.refused.insert(name),
+                CallState::NotAllowed => false,
+            };
         }
     }
 
@@ -618,7 +610,14 @@ impl Runner {
     }
 
     fn report(&self, took: Duration, interrupted: Option<String>) -> Report {
-        let found = std::mem::take(&mut *self.found());
+        let mut found = std::mem::take(&mut *self.found());
+        // What was taken once is good; it may be gone since, as a note that is deleted.
+        let refused: Vec<&str> = found.refused.difference(&found.accepted).map(String::as_str).collect();
+        if !refused.is_empty() {
+            let what = format!("made-up arguments were not accepted by: {}", some_of(&refused));
+            add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
+        }
+        found.transports.sort_by_key(|transport| transport.as_str() == Transport::Http.as_str());
         let options = &self.options;
         let revisions = probe::merge(found.revisions);
         let results = found.results;

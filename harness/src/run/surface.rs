@@ -44,6 +44,8 @@ pub struct ToolFacts {
     pub asks: BTreeSet<InputKind>,
     pub state: bool,
     pub progress: bool,
+    /// The list of tools was announced to have changed while it was called.
+    pub changes_list: bool,
 }
 
 /// Whether a tool was called, and what came of it.
@@ -83,6 +85,7 @@ impl ToolFacts {
             && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
             && (!kind.state || self.state)
             && (!kind.progress || self.progress)
+            && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
     }

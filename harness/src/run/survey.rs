@@ -25,6 +25,8 @@ const MOST_PAGES: usize = 20;
 const MOST_READS: usize = 5;
 /// Rounds of one multi round-trip request.
 const MOST_ROUNDS: usize = 5;
+/// How long after its call an announcement of a changed list is waited for.
+const ANNOUNCED: Duration = Duration::from_millis(300);
 /// How long one call holds up the next; the slow ones finish side by side.
 const STAGGER: Duration = Duration::from_millis(1500);
 
@@ -139,7 +141,7 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     } else {
         CallState::Refused("it was not called".to_owned())
     };
-    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false }
+    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false, changes_list: false }
 }
 
 async fn ask(talk: &Conversation, surface: &mut Surface, method: &str, params: Option<Value>) -> Option<Answer> {
@@ -185,7 +187,11 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
             continue;
         }
-        let params = json!({"name": facts.name(), "arguments": facts.arguments});
+        let mut params = json!({"name": facts.name(), "arguments": facts.arguments});
+        if talk.era() == Era::Modern && surface.has_capability("logging") {
+            // Without a level no log messages are sent.
+            params["_meta"] = json!({"io.modelcontextprotocol/logLevel": "debug"});
+        }
         let call = Call {
             method: "tools/call".to_owned(),
             params: Some(params.into()),
@@ -195,7 +201,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         let Ok(ticket) = talk.send(call.clone()).await else { continue };
         let from = ticket.event;
         let answer = talk.answer_within(&ticket, STAGGER).await;
-        note_requests(talk, surface, index, from);
+        note_messages(talk, surface, index, from);
         match answer {
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
             None => late.push(Pending { index, ticket }),
@@ -206,17 +212,43 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
         let call = Call { method: "tools/call".to_owned(), ..Call::default() };
         learn(talk, surface, index, &ticket, answer, call).await;
     }
+    confirm_changes(talk, surface).await;
 }
 
-/// Requests that the server sent while a tool ran (legacy era).
-fn note_requests(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
+/// An announcement of a changed list may have come while the next tool was called: who causes it is called once more.
+async fn confirm_changes(talk: &Conversation, surface: &mut Surface) {
+    let announced: Vec<bool> = surface.tools.iter().map(|facts| facts.changes_list).collect();
+    for (index, facts) in surface.tools.iter_mut().enumerate() {
+        let next = announced.get(index + 1).copied().unwrap_or_default();
+        let maybe = announced.get(index).copied().unwrap_or_default() || next;
+        facts.changes_list = false;
+        if !maybe || facts.call != CallState::Accepted || !talk.link().is_open() {
+            continue;
+        }
+        let params = json!({"name": facts.name(), "arguments": facts.arguments});
+        let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
+        let Ok((ticket, _)) = talk.request(call, None).await else { continue };
+        let announced = |event: &std::sync::Arc<crate::trace::Event>| {
+            let view = event.message().filter(|view| view.direction == Direction::In)?;
+            is_list_change(&view.frame.message).then_some(())
+        };
+        let what = "an announcement that the list of tools has changed";
+        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), announced).await.is_some();
+    }
+}
+
+fn is_list_change(message: &Message) -> bool {
+    matches!(message, Message::Notification { method } if &**method == "notifications/tools/list_changed")
+}
+
+/// Requests (legacy era) and announcements that the server sent while a tool ran.
+fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     for event in talk.recorder().events(usize::try_from(from).unwrap_or(usize::MAX)) {
         let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { continue };
-        if let Message::Request { method, .. } = &view.frame.message
-            && let Some(kind) = input_kind(method)
-        {
-            facts.asks.insert(kind);
+        match &view.frame.message {
+            Message::Request { method, .. } => facts.asks.extend(input_kind(method)),
+            message => facts.changes_list |= is_list_change(message),
         }
     }
 }

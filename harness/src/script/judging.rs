@@ -109,9 +109,13 @@ impl Player<'_> {
                         plain(Word::Contested, reason.unwrap_or_else(|| format!("{}: {came}", outcome.name)))
                     }
                     OutcomeVerdict::NotVerified => plain(Word::NotVerified, reason.unwrap_or(came)),
-                    OutcomeVerdict::Fail => {
+                    OutcomeVerdict::Fail | OutcomeVerdict::Warn => {
                         let says = reason.or_else(|| judgement.says.clone());
-                        self.broken(scene, says, format!("{came} came"), String::new(), None)
+                        let mut told = self.broken(scene, says, format!("{came} came"), String::new(), None);
+                        if outcome.verdict == OutcomeVerdict::Warn && told.0 == Word::Broken {
+                            told.0 = Word::Warned;
+                        }
+                        told
                     }
                 };
             };

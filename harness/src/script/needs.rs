@@ -93,6 +93,9 @@ fn missing_tool(kind: &ToolKind, taken: usize, surface: &Surface) -> Unmet {
     if kind.progress {
         what.push_str(" and sends progress");
     }
+    if kind.changes_list {
+        what.push_str(" and changes the list of tools");
+    }
     if kind.required_argument {
         what.push_str(" with a required argument");
     }

@@ -175,7 +175,9 @@ impl Player<'_> {
     }
 
     pub(super) fn oblige(&self, round: &Round, talk: Conversation, ticket: Option<Ticket>, step: &ExpectNothing) {
-        let from = talk.recorder().len() as u64;
+        // What belongs to a request counts from its beginning, all else from here on.
+        let here = talk.recorder().len() as u64;
+        let from = ticket.as_ref().map_or(here, |ticket| ticket.event);
         self.gathered().obligations.push(Obligation {
             talk,
             from,

@@ -450,7 +450,8 @@ impl Player<'_> {
     }
 
     async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
-        if handle.answer.is_none() {
+        // What had not come by an earlier deadline may have come since, or come now.
+        if handle.answer.as_ref().is_none_or(|answer| answer.kind == AnswerKind::Silence) {
             let odd = handle.call.as_ref().is_some_and(|call| plain(call).is_none());
             let time = within.or_else(|| odd.then(|| self.stage.odd_deadline()));
             let answer = handle.talk.answer(&handle.ticket, time).await;

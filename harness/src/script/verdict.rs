@@ -22,6 +22,15 @@ pub enum Word {
     Harness,
     NotVerified,
     Pass,
+    /// Broken in a form that warns at most.
+    Warned,
+}
+
+impl Word {
+    /// Whether a requirement was seen broken.
+    pub fn is_breach(self) -> bool {
+        matches!(self, Self::Broken | Self::Warned)
+    }
 }
 
 /// Everything that one run of a case gave.

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     process::{StartError, StartErrorKind},
-    trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, Exit, HttpBody, HttpRequest, HttpResponse, LineEnd},
+    trace::{
+        Body, Channel, Direction, Event, Exchange, ExchangeEnd, Exit, HttpBody, HttpRequest, HttpResponse, LineEnd,
+    },
     wire::Message,
 };
 

@@ -154,7 +154,7 @@ impl Ran {
 
     /// Wrong usage: told on standard error alone, in a few lines.
     #[track_caller]
-    pub(crate) fn is_usage(self, told: &[&str]) {
+    pub(crate) fn refused(self, told: &[&str]) {
         let ran = self.is(2, told);
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.starts_with("error"), "{}", ran.stderr);

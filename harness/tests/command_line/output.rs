@@ -41,7 +41,8 @@ fn a_server_that_cannot_be_judged_has_reports_too() {
 fn a_reader_that_has_seen_enough_is_no_error() {
     let cli = Cli::new();
     let server = reference("");
-    for args in [vec!["run", "--server", &server, "--verbose"], vec!["list"], vec!["coverage"], vec!["cases", "schema"]] {
+    for args in [vec!["run", "--server", &server, "--verbose"], vec!["list"], vec!["coverage"], vec!["cases", "schema"]]
+    {
         let mut child = cli.command(&args).spawn().unwrap();
         let mut line = String::new();
         BufReader::with_capacity(1, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -86,7 +87,8 @@ fn a_trace_is_judged_as_the_run_was() {
     let cli = Cli::new();
     let server = reference("--fault stdout-banner");
     cli.run(["run", "--server", &server, "--trace", "traces"]).is(1, &["stdio-stdout-only-mcp"]);
-    let mut files: Vec<_> = std::fs::read_dir(cli.folder().join("traces")).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(cli.folder().join("traces")).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert!(files.len() > 2, "{files:?}");
     let args = ["judge".into()].into_iter().chain(files.into_iter().map(std::path::PathBuf::into_os_string));

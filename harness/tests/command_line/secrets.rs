@@ -39,11 +39,7 @@ const TELLS: &str = "env; env >&2; while read -r line; do printf '{\"jsonrpc\":\
 #[test]
 fn variables_of_the_server() {
     let cli = Cli::new().with("HIDDEN", SECRET);
-    let pairs = [
-        format!("API_KEY={SECRET}"),
-        "PLAIN=env:HIDDEN".to_owned(),
-        "FROM_FILE=@secret.txt".to_owned(),
-    ];
+    let pairs = [format!("API_KEY={SECRET}"), "PLAIN=env:HIDDEN".to_owned(), "FROM_FILE=@secret.txt".to_owned()];
     cli.file("secret.txt", &format!("{SECRET}\n"));
     for pair in &pairs {
         let args = ["run"].iter().chain(&SHORT).chain(&WRITES);
@@ -74,8 +70,10 @@ fn headers() {
             while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count > 0) {
                 head.extend(byte);
             }
-            let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{{\"code\":1,\"message\":{:?}}}}}",
-                String::from_utf8_lossy(&head));
+            let body = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{{\"code\":1,\"message\":{:?}}}}}",
+                String::from_utf8_lossy(&head)
+            );
             let _ = write!(
                 stream,
                 "HTTP/1.1 400 Bad\r\ncontent-type: application/json\r\nx-echo: {SECRET}\r\nconnection: close\r\n\
@@ -106,5 +104,5 @@ fn a_credential_in_the_url_is_refused_without_repeating_it() {
     let cli = Cli::new();
     let ran = cli.run(["run", "--url", &format!("http://user:{SECRET}@127.0.0.1:1/mcp")]);
     assert!(!ran.stderr.contains(SECRET));
-    ran.is_usage(&["holds a credential", "--header 'Authorization=env:VARIABLE'"]);
+    ran.refused(&["holds a credential", "--header 'Authorization=env:VARIABLE'"]);
 }

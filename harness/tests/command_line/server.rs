@@ -98,7 +98,8 @@ fn one_that_repeats_its_input() {
 
 #[test]
 fn one_that_speaks_json_but_not_mcp() {
-    let script = r#"while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'; done"#;
+    let script =
+        r#"while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'; done"#;
     Cli::new().judge(&shell(script)).is(3, &["not MCP"]);
 }
 
@@ -116,7 +117,8 @@ fn one_that_leaves_children_behind() {
 
 #[test]
 fn one_that_seems_to_serve_http() {
-    let ran = Cli::new().judge(&shell("echo 'listening on http://127.0.0.1:3000/mcp' >&2; while read -r line; do :; done"));
+    let ran =
+        Cli::new().judge(&shell("echo 'listening on http://127.0.0.1:3000/mcp' >&2; while read -r line; do :; done"));
     ran.is(3, &["seems to serve HTTP", "--url http://127.0.0.1:3000/mcp"]);
 }
 

@@ -8,7 +8,7 @@ const TELLTALE: &str = "touch started";
 #[track_caller]
 fn refuses(args: &[&str], told: &[&str]) {
     let cli = Cli::new();
-    cli.run(["run"].iter().chain(args)).is_usage(told);
+    cli.run(["run"].iter().chain(args)).refused(told);
     assert!(!cli.folder().join("started").exists(), "the server was started");
 }
 
@@ -115,32 +115,32 @@ fn case_files() {
     let cli = Cli::new();
     let server = reference("");
     let run = |path: &str| cli.run(["run", "--server", &server, "--cases", path]);
-    run("none").is_usage(&["none cannot be read", "name a folder that holds scripts"]);
+    run("none").refused(&["none cannot be read", "name a folder that holds scripts"]);
     std::fs::create_dir(cli.folder().join("empty")).unwrap();
-    run("empty").is_usage(&["holds no scripts"]);
+    run("empty").refused(&["holds no scripts"]);
     std::fs::write(cli.folder().join("binary.yaml"), b"\xff\xfe").unwrap();
-    run("binary.yaml").is_usage(&["is no UTF-8 text"]);
+    run("binary.yaml").refused(&["is no UTF-8 text"]);
     cli.file("broken.yaml", "id: mine\ntitle: [\n");
-    run("broken.yaml").is_usage(&["broken.yaml"]);
+    run("broken.yaml").refused(&["broken.yaml"]);
     let case = |id: &str, step: &str| format!("id: {id}\ntitle: mine\nrevisions: [2025-11-25]\nsteps:\n  - {step}\n");
     cli.file("step.yaml", &case("step", "sned: {method: ping}"));
-    run("step.yaml").is_usage(&["step.yaml", "send"]);
+    run("step.yaml").refused(&["step.yaml", "send"]);
     cli.file("tools-list-bogus-cursor.yaml", &case("tools-list-bogus-cursor", "request: {method: ping}"));
-    run("tools-list-bogus-cursor.yaml").is_usage(&["which stands in", "give the case another id"]);
+    run("tools-list-bogus-cursor.yaml").refused(&["which stands in", "give the case another id"]);
     cli.file("check.yaml", &case("check", "check: {name: pagination.wlak, judges: {ends: own/ends}}"));
-    run("check.yaml").is_usage(&["there is no check named pagination.wlak", "pagination.walk"]);
-    cli.run(["cases", "check", "check.yaml"]).is_usage(&["there is no check named"]);
-    cli.run(["cases", "check", "none"]).is_usage(&["none cannot be read"]);
-    cli.run(["list", "--cases", "broken.yaml"]).is_usage(&["broken.yaml"]);
+    run("check.yaml").refused(&["there is no check named pagination.wlak", "pagination.walk"]);
+    cli.run(["cases", "check", "check.yaml"]).refused(&["there is no check named"]);
+    cli.run(["cases", "check", "none"]).refused(&["none cannot be read"]);
+    cli.run(["list", "--cases", "broken.yaml"]).refused(&["broken.yaml"]);
 }
 
 #[test]
 fn other_commands() {
     let cli = Cli::new();
-    cli.run(["explain", "tools-list-bogus"]).is_usage(&["is no case, rule or requirement", "did you mean"]);
-    cli.run(["judge", "none.jsonl"]).is_usage(&["none.jsonl", "run --trace"]);
+    cli.run(["explain", "tools-list-bogus"]).refused(&["is no case, rule or requirement", "did you mean"]);
+    cli.run(["judge", "none.jsonl"]).refused(&["none.jsonl", "run --trace"]);
     cli.file("text.jsonl", "hello\n");
-    cli.run(["judge", "text.jsonl"]).is_usage(&["text.jsonl", "not a trace of mcp-conform"]);
-    cli.run(["lst"]).is_usage(&["list"]);
+    cli.run(["judge", "text.jsonl"]).refused(&["text.jsonl", "not a trace of mcp-conform"]);
+    cli.run(["lst"]).refused(&["list"]);
     cli.run(["reference-server", "--", "--fault", "zzz"]).is(2, &["zzz"]);
 }

@@ -142,6 +142,7 @@ faults! { ASKING:
         "subscriptions get what they did not ask for"
         modern ["sub-only-requested-types"]
         collateral_modern [
+            "sub-false-equals-omitted"
             "tools-list-changed-only-on-listen" "prompts-list-changed-only-on-listen"
             "resources-list-changed-only-on-listen" "resources-updated-only-subscribed"
         ];
@@ -161,7 +162,11 @@ faults! { ASKING:
         collateral_modern ["tools-list-changed-notified"];
     ListenAnsweredAtOnce "listen-answered-at-once" T1 [Stdio Http]
         "a subscription ends as soon as it is acknowledged"
-        modern ["sub-stays-open" "sub-result-only-at-end"];
+        modern ["sub-stays-open"];
+    ListenGoesOnAfterResult "listen-goes-on-after-result" T1 [Stdio]
+        "a subscription has its result at once and goes on all the same"
+        modern ["sub-result-only-at-end"]
+        collateral_modern ["sub-stays-open"];
     ListenAnsweredAsJson "listen-answered-as-json" T1 [Http]
         "a listen is answered with JSON"
         modern ["sub-http-response-is-sse"]

@@ -163,11 +163,11 @@ faults! { ERAS:
     UnknownCapabilityRefused "unknown-capability-refused" T1 [Stdio Http]
         "unknown client capabilities are refused"
         modern ["meta-unknown-capabilities-tolerated"];
-    CapabilitiesRemembered "capabilities-remembered" T1 [Stdio Http]
+    CapabilitiesRemembered "capabilities-remembered" T1 [Stdio]
         "the capabilities of one request hold for the later ones"
         modern ["stateless-capabilities-not-remembered" "stateless-no-capability-inference"]
         collateral_modern ["meta-not-rely-on-undeclared-capability"];
-    CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio Http]
+    CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio]
         "the capabilities of one request hold for all that name the same client"
         modern ["stateless-capabilities-not-remembered"]
         collateral_modern [
@@ -181,7 +181,7 @@ faults! { ERAS:
     UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
         "an unknown method is refused with -32042"
         modern ["error-no-32042"]
-        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined"];
+        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404"];
     ResultTypeMissing "result-type-missing" T1 [Stdio Http]
         "results have no resultType"
         modern ["resulttype-present"];

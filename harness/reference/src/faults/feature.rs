@@ -104,7 +104,7 @@ faults! { FEATURES:
         "arguments that do not fit are refused with -32602"
         legacy ["tools-input-errors-in-result"]
         modern ["tools-call-input-error-is-tool-error"];
-    WrongArgumentsFatal "wrong-arguments-fatal" T1 [Stdio Http]
+    WrongArgumentsFatal "wrong-arguments-fatal" T1 [Stdio]
         "arguments that do not fit end the server"
         legacy ["base-response-one-per-request"]
         modern ["response-exactly-one-per-request"]
@@ -319,7 +319,7 @@ faults! { FEATURES:
         "a numeric progress token comes back as a string"
         legacy ["progress-token-echoed-with-type"]
         modern ["progress-token-echo"]
-        collateral_legacy ["progress-token-from-active-request"]
+        collateral_legacy ["progress-token-from-active-request" "sse-related-messages-on-post-stream"]
         collateral_modern ["progress-needs-token"];
     ProgressForeignToken "progress-foreign-token" T1 [Stdio Http]
         "progress is reported for a token that nobody gave"

@@ -9,45 +9,49 @@ faults! { MESSAGES:
         legacy ["base-jsonrpc-member-2-0"]
         modern ["jsonrpc-version-member"];
     JsonrpcMemberMissing "jsonrpc-member-missing" T1 [Stdio Http]
-        "no message has the jsonrpc member"
+        "results have no jsonrpc member"
         legacy ["base-jsonrpc-member-2-0"]
         modern ["jsonrpc-version-member"];
     ResultAndError "result-and-error" T1 [Stdio Http]
-        "a result stands beside an error"
+        "the result of resources/read stands beside an error"
         legacy ["base-result-xor-error"]
         modern ["jsonrpc-result-xor-error"];
     ErrorNullBesideResult "error-null-beside-result" T1 [Stdio Http]
-        "a null error stands beside a result"
+        "a null error stands beside the result of resources/read"
         legacy ["base-result-xor-error"]
         modern ["jsonrpc-result-xor-error"];
     ResultNull "result-null" T1 [Stdio Http]
-        "every result is null"
+        "the result of resources/read is null"
         legacy ["base-result-is-object"]
         modern ["result-is-object"]
         collateral_modern ["resulttype-present"];
     ResultArray "result-array" T1 [Stdio Http]
-        "every result is an array"
+        "the result of resources/read is an array"
         legacy ["base-result-is-object"]
         modern ["result-is-object"]
         collateral_modern ["resulttype-present"];
     ResultMissing "result-missing" T1 [Stdio Http]
-        "a success has no result member"
+        "the answer to resources/read has no result member"
         legacy ["base-result-response-has-result"]
         modern ["result-member-present"];
     IdStringified "id-stringified" T1 [Stdio Http]
-        "a numeric id comes back as a string"
-        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        "the numeric id of tools/list comes back as a string"
+        legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request"]
+        collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
         collateral_modern ["response-exactly-one-per-request"];
+    ErrorIdStringified "error-id-stringified" T1 [Stdio Http]
+        "a numeric id comes back as a string with an error"
+        legacy ["errors-id-echoed"]
+        modern ["error-id-echo"];
     IdNumberFromString "id-number-from-string" T1 [Stdio Http]
-        "an id of digits in a string comes back as a number"
-        legacy ["base-response-id-type-preserved" "base-response-id-echoes-request"]
+        "an id of digits in a string comes back as a number with a result"
+        legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request"]
+        collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
         collateral_modern ["response-exactly-one-per-request"];
     IdOwnCounter "id-own-counter" T1 [Stdio Http]
-        "answers carry ids of the server's own counting"
+        "the lists of tools carry ids of the server's own counting"
         legacy ["base-response-id-echoes-request"]
         modern ["response-id-echo-exact"]
         collateral_legacy ["base-response-one-per-request" "errors-id-echoed"]
@@ -75,10 +79,11 @@ faults! { MESSAGES:
         collateral_legacy ["sse-no-message-after-response"];
     UnsolicitedAnswer "unsolicited-answer" T1 [Stdio Http]
         "each answer is followed by one to a request that nobody sent"
-        legacy ["base-response-id-echoes-request"]
-        modern ["response-id-echo-exact"]
+        legacy ["base-response-one-per-request"]
+        modern ["response-exactly-one-per-request"]
         personality SSE
-        collateral_legacy ["sse-no-message-after-response"];
+        collateral_legacy ["base-response-id-echoes-request" "sse-no-message-after-response"]
+        collateral_modern ["response-id-echo-exact"];
     NeverAnswersPromptsList "never-answers-prompts-list" T1 [Stdio Http]
         "prompts/list is never answered"
         legacy ["base-response-one-per-request"]
@@ -89,7 +94,7 @@ faults! { MESSAGES:
         modern ["notification-no-id"]
         collateral_modern ["no-server-initiated-requests"];
     BatchEmitted "batch-emitted" T1 [Stdio Http]
-        "answers come wrapped in an array"
+        "the answer to resources/read comes wrapped in an array"
         legacy ["base-no-batch-from-server" "stdio-individual-messages" "http-json-body-one-object"]
         modern ["jsonrpc-no-batch-emitted" "stdio-single-message-object" "http-json-body-single-object"];
     InvalidUtf8 "invalid-utf8" T1 [Stdio Http]
@@ -99,25 +104,33 @@ faults! { MESSAGES:
         collateral_legacy ["stdio-stdout-only-messages"]
         collateral_modern ["stdio-stdout-only-mcp"];
     ErrorWithoutMessage "error-without-message" T1 [Stdio Http]
-        "errors have no message"
+        "the error for an unknown method has no message"
         legacy ["errors-code-and-message-present"]
         modern ["error-member-shape"];
     ErrorWithoutCode "error-without-code" T1 [Stdio Http]
-        "errors have no code"
+        "the error for an unknown method has no code"
         legacy ["errors-code-and-message-present"]
-        modern ["error-member-shape"];
+        modern ["error-member-shape"]
+        collateral_legacy ["errors-method-not-found-32601"]
+        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
     ErrorAsString "error-as-string" T1 [Stdio Http]
-        "the error member is a string"
+        "the error for an unknown method is a string"
         legacy ["errors-code-and-message-present"]
-        modern ["error-member-shape"];
+        modern ["error-member-shape"]
+        collateral_legacy ["errors-method-not-found-32601"]
+        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
     ErrorCodeString "error-code-string" T1 [Stdio Http]
-        "error codes are strings"
+        "the code of the error for an unknown method is a string"
         legacy ["errors-code-integer"]
-        modern ["error-code-integer"];
+        modern ["error-code-integer"]
+        collateral_legacy ["errors-method-not-found-32601"]
+        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
     ErrorCodeFractional "error-code-fractional" T1 [Stdio Http]
-        "error codes are fractions"
+        "the code of the error for an unknown method is a fraction"
         legacy ["errors-code-integer"]
-        modern ["error-code-integer"];
+        modern ["error-code-integer"]
+        collateral_legacy ["errors-method-not-found-32601"]
+        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
     MetaNotObject "meta-not-object" T1 [Stdio Http]
         "the _meta of results is an array"
         legacy ["meta-is-object"]
@@ -133,9 +146,9 @@ faults! { MESSAGES:
         modern ["meta-key-name-grammar"];
     MetaPrefixEmptyLabel "meta-prefix-empty-label" T1 [Stdio Http]
         "_meta of results has a prefix with an empty label"
-        legacy ["meta-label-syntax"]
+        legacy ["meta-key-prefix-syntax"]
         modern ["meta-key-prefix-grammar"]
-        collateral_legacy ["meta-key-prefix-syntax"];
+        collateral_legacy ["meta-label-syntax"];
     MetaLabelDigit "meta-label-digit" T1 [Stdio Http]
         "_meta of results has a label that begins with a digit"
         legacy ["meta-label-syntax"]
@@ -144,6 +157,19 @@ faults! { MESSAGES:
         "_meta of results has a label that begins with a hyphen"
         legacy ["meta-label-syntax"]
         modern ["meta-key-prefix-grammar"];
+    MetaPrefixForward "meta-prefix-forward" T1 [Stdio Http]
+        "_meta of results has a prefix in forward order"
+        legacy ["meta-prefix-reverse-dns"]
+        modern ["meta-key-reverse-dns"];
+    TraceparentMalformed "traceparent-malformed" T1 [Stdio Http]
+        "the traceparent of an echo has fields that are too short"
+        modern ["meta-trace-format"];
+    TraceparentAsNumber "traceparent-as-number" T1 [Stdio Http]
+        "the traceparent of an echo is a number"
+        modern ["meta-bare-keys-reserved"];
+    OwnTokenFractional "own-token-fractional" T1 [Stdio Http]
+        "the server's own requests have fractional progress tokens"
+        legacy ["progress-server-token-type"];
     MetaReservedPrefix "meta-reserved-prefix" T1 [Stdio Http]
         "_meta of results has an invented key under the protocol's own prefix"
         legacy ["meta-reserved-prefix-unused"]
@@ -156,7 +182,7 @@ faults! { MESSAGES:
         legacy ["base-request-shaped-notification-not-answered"];
     OwnIdNull "own-id-null" T1 [Stdio Http]
         "the server's own requests have the id null"
-        legacy ["base-request-id-not-null" "base-request-has-string-or-integer-id"];
+        legacy ["base-request-id-not-null"];
     OwnIdReused "own-id-reused" T1 [Stdio Http]
         "the server's own requests all have the id 1"
         legacy ["base-request-id-never-reused"];
@@ -172,7 +198,7 @@ faults! { MESSAGES:
         "the error for an unreadable line carries an invented id"
         legacy ["errors-unreadable-id-omitted-or-null"]
         modern ["error-id-omitted-if-unreadable"];
-    UnreadableFatal "unreadable-fatal" T1 [Stdio Http]
+    UnreadableFatal "unreadable-fatal" T1 [Stdio]
         "an unreadable message ends the server"
         legacy ["errors-server-survives-bad-input"]
         modern ["error-parse-32700"]

@@ -17,4 +17,4 @@ mod web;
 pub use set::{Fault, Faults, UnknownFault};
 pub use table::{FaultInfo, Requirement, faults};
 
-use table::{LIMIT, MODERN, SSE, rows as faults};
+use table::{LIMIT, MODERN, SSE, SSE_ONCE, rows as faults};

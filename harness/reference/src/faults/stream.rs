@@ -5,19 +5,19 @@ use super::{Fault, faults};
 
 faults! { STREAMS:
     PrettyPrinted "pretty-printed" T1 [Stdio]
-        "messages are spread over several lines"
+        "the first progress notification is spread over several lines"
         legacy ["stdio-no-embedded-newlines"]
         modern ["stdio-one-message-per-line"]
         collateral_legacy ["stdio-stdout-only-messages"]
         collateral_modern ["stdio-stdout-only-mcp"];
     ContentLengthFraming "content-length-framing" T1 [Stdio]
-        "messages are framed by Content-Length headers"
+        "the first progress notification is framed by a Content-Length header"
         legacy ["stdio-stdout-only-messages"]
         modern ["stdio-stdout-only-mcp"]
         collateral_legacy ["stdio-no-embedded-newlines" "stdio-messages-terminated"]
         collateral_modern ["stdio-one-message-per-line"];
     MessagesNotTerminated "messages-not-terminated" T1 [Stdio]
-        "messages follow each other without a newline"
+        "the first progress notification has no newline behind it"
         legacy ["stdio-messages-terminated"]
         modern ["stdio-one-message-per-line"]
         collateral_legacy ["stdio-stdout-only-messages" "base-response-one-per-request"]

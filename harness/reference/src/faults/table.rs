@@ -48,6 +48,12 @@ pub fn faults() -> &'static [FaultInfo] {
 /// Every request is answered by an event stream.
 pub(super) const SSE: fn(&mut Config) = |config| config.answers = AnswerForm::Sse;
 
+/// The same, and no stream can be taken up again.
+pub(super) const SSE_ONCE: fn(&mut Config) = |config| {
+    config.answers = AnswerForm::Sse;
+    config.resumable = false;
+};
+
 /// Only the revision without a handshake is served.
 pub(super) const MODERN: fn(&mut Config) = |config| config.eras = Eras::ModernOnly;
 

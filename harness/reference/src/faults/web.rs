@@ -1,7 +1,7 @@
 //! Faults of HTTP: status codes, origins, sessions, event streams, mirrored headers.
 //! What each does is at the place that asks for it.
 
-use super::{Fault, MODERN, SSE, faults};
+use super::{Fault, MODERN, SSE, SSE_ONCE, faults};
 
 faults! { WEB:
     NotificationStatus200 "notification-status-200" T1 [Http]
@@ -114,6 +114,7 @@ faults! { WEB:
     ReplayIgnoresSession "replay-ignores-session" T1 [Http]
         "an event id of another session replays that session"
         legacy ["session-no-cross-session-delivery"]
+        personality SSE
         collateral_legacy ["sse-no-cross-stream-replay"];
     ReplayEveryStream "replay-every-stream" T1 [Http]
         "resuming replays every stream of the session"
@@ -126,9 +127,10 @@ faults! { WEB:
         "a message goes to every GET stream"
         legacy ["http-no-broadcast"];
     ResponseOnGeneralStream "response-on-general-stream" T1 [Http]
-        "responses go to the GET stream"
-        legacy ["sse-no-response-on-get" "sse-response-eventually"]
-        personality SSE;
+        "the answer to prompts/get goes to the GET stream"
+        legacy ["sse-no-response-on-get"]
+        personality SSE_ONCE
+        collateral_legacy ["sse-response-eventually"];
     RelatedOnGeneralStream "related-on-general-stream" T1 [Http]
         "messages of a running request go to the GET stream"
         legacy ["sse-get-unrelated-messages"];
@@ -138,9 +140,9 @@ faults! { WEB:
         modern ["http-sse-response-terminates"]
         personality SSE;
     StreamWithoutResponse "stream-without-response" T1 [Http]
-        "streams end without the response"
+        "the stream of prompts/get ends without the response"
         legacy ["sse-response-eventually" "base-response-one-per-request"]
-        personality SSE;
+        personality SSE_ONCE;
     DisconnectEndsLegacyStream "disconnect-ends-legacy-stream" T1 [Http]
         "a stream that its client lost cannot be taken up again"
         legacy ["sse-resume-always-via-get"];
@@ -221,7 +223,7 @@ faults! { WEB:
         "every request is redirected to another port"
         legacy ["base-implements-base-and-lifecycle"]
         modern ["discover-implemented"];
-    ServesPages "serves-pages" T1 [Http]
+    ServesPages "serves-pages" T2 [Http]
         "every request is answered with a page"
         legacy ["http-request-answered-json-or-sse" "base-implements-base-and-lifecycle"]
         modern ["http-request-response-content-type" "discover-implemented"]

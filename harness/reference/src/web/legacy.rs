@@ -193,6 +193,9 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
             let _ = sender.send(Item::Message(message));
         })
     };
+    let called = matches!(&request, Incoming::Request { method, .. } if method == "tools/call");
+    // Narrow enough that the handshake and all else still work.
+    let got_prompt = matches!(&request, Incoming::Request { method, .. } if method == "prompts/get");
     {
         let (server, session) = (server.clone(), session.clone());
         tokio::spawn(async move {
@@ -203,7 +206,10 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
     }
     let whole = server.config.answers == AnswerForm::Json;
     let mut first = None;
-    while let Some(item) = items.recv().await {
+    // Only a stream that is there can be passed by.
+    while !(server.has(Fault::RelatedOnGeneralStream) && called)
+        && let Some(item) = items.recv().await
+    {
         // A JSON answer has no room for notifications, but a request of the server's own has to go out.
         if !(whole && matches!(item, Item::Message(Message::Notification { .. }))) {
             first = Some(item);
@@ -228,17 +234,20 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
         if server.has(Fault::EndlessStream) {
             session.streams.drip(number).await;
         }
-        let mut next = first;
+        let mut next = match first {
+            None => items.recv().await,
+            first => first,
+        };
         while let Some(item) = next {
             let (message, last) = match item {
                 Item::Message(message) => (message, false),
                 Item::Final(message) => (message, true),
             };
-            if last && server.has(Fault::StreamWithoutResponse) {
+            if last && got_prompt && server.has(Fault::StreamWithoutResponse) {
                 break;
             }
             for frame in frames(&server, &message) {
-                if last && server.has(Fault::ResponseOnGeneralStream) {
+                if last && got_prompt && server.has(Fault::ResponseOnGeneralStream) {
                     session.streams.general(&server, &frame);
                 } else {
                     session.streams.push(&server, number, &frame);
