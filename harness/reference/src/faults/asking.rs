@@ -17,10 +17,13 @@ faults! { ASKING:
             "elicitation-needs-client-capability" "sampling-needs-client-capability"
             "lifecycle-only-negotiated-capabilities"
         ]
-        modern ["meta-not-rely-on-undeclared-capability" "sampling-requires-capability" "roots-requires-capability"]
+        modern [
+            "meta-not-rely-on-undeclared-capability" "sampling-requires-capability" "roots-requires-capability"
+            "roots-check-capability" "elicitation-only-supported-modes" "elicitation-url-only-client"
+        ]
         collateral_legacy ["elicitation-mode-supported"]
         collateral_modern [
-            "elicitation-only-supported-modes" "stateless-no-capability-inference"
+            "stateless-capabilities-not-remembered" "stateless-no-capability-inference"
             "elicitation-missing-capability-error" "sampling-missing-capability-error"
         ];
     MissingCapabilityAsUnknownMethod "missing-capability-as-unknown-method" T1 [Stdio Http]

@@ -166,13 +166,14 @@ faults! { ERAS:
     CapabilitiesRemembered "capabilities-remembered" T1 [Stdio]
         "the capabilities of one request hold for the later ones"
         modern ["stateless-capabilities-not-remembered" "stateless-no-capability-inference"]
-        collateral_modern ["meta-not-rely-on-undeclared-capability"];
+        collateral_modern [
+            "meta-not-rely-on-undeclared-capability" "elicitation-only-supported-modes" "roots-check-capability" "roots-requires-capability" "sampling-requires-capability"
+        ];
     CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio]
         "the capabilities of one request hold for all that name the same client"
         modern ["stateless-capabilities-not-remembered"]
         collateral_modern [
-            "stateless-no-capability-inference" "meta-not-rely-on-undeclared-capability"
-            "meta-clientinfo-not-behavioural"
+            "stateless-no-capability-inference" "meta-not-rely-on-undeclared-capability" "meta-clientinfo-not-behavioural" "elicitation-only-supported-modes" "roots-check-capability" "roots-requires-capability" "sampling-requires-capability"
         ];
     UnknownMethodStatus200 "unknown-method-status-200" T1 [Http]
         "an unknown method is refused with status 200"

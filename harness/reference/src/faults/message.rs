@@ -39,7 +39,7 @@ faults! { MESSAGES:
         legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
         collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
-        collateral_modern ["response-exactly-one-per-request"];
+        collateral_modern ["response-exactly-one-per-request" "stateless-interleaving"];
     ErrorIdStringified "error-id-stringified" T1 [Stdio Http]
         "a numeric id comes back as a string with an error"
         legacy ["errors-id-echoed"]
@@ -49,13 +49,13 @@ faults! { MESSAGES:
         legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
         collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
-        collateral_modern ["response-exactly-one-per-request"];
+        collateral_modern ["response-exactly-one-per-request" "cancel-isolated"];
     IdOwnCounter "id-own-counter" T1 [Stdio Http]
         "the lists of tools carry ids of the server's own counting"
         legacy ["base-response-id-echoes-request"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request" "errors-id-echoed"]
-        collateral_modern ["response-exactly-one-per-request" "error-id-echo"];
+        collateral_legacy ["base-response-one-per-request" "errors-id-echoed" "stdio-messages-terminated" "stdio-reads-line-framing"]
+        collateral_modern ["response-exactly-one-per-request" "error-id-echo" "stateless-interleaving"];
     BigIdRounded "big-id-rounded" T1 [Stdio Http]
         "ids beyond 2^53 come back as a double keeps them"
         legacy ["base-response-id-echoes-request"]

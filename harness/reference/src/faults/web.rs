@@ -79,10 +79,9 @@ faults! { WEB:
         legacy ["session-id-nondeterministic" "session-id-cryptographically-secure"];
     DeleteKeepsSession "delete-keeps-session" T1 [Http]
         "a session lives on after DELETE"
-        legacy ["session-terminated-404"]
-        collateral_legacy ["session-terminated-404-all-methods"];
+        legacy ["session-terminated-404" "session-terminated-404-all-methods"];
     DeleteEndsAllSessions "delete-ends-all-sessions" T1 [Http]
-        "DELETE ends every session"
+        "DELETE ends every session of a client that declared the same"
         legacy ["session-delete-only-named-session"];
     VersionHeaderUnchecked "version-header-unchecked" T1 [Http]
         "any MCP-Protocol-Version is accepted"
