@@ -158,7 +158,10 @@ pub enum Template {
     Array(Vec<Template>),
     Object(Vec<(String, Template)>),
     /// A header value in its Base64 form, between `=?mark?` and `?=`.
-    Sentinel { mark: String, value: Box<Template> },
+    Sentinel {
+        mark: String,
+        value: Box<Template>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

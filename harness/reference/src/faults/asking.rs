@@ -15,6 +15,7 @@ faults! { ASKING:
         "input is asked for although the client cannot give it"
         legacy [
             "elicitation-needs-client-capability" "sampling-needs-client-capability"
+            "roots-needs-client-capability" "roots-checks-capability"
             "lifecycle-only-negotiated-capabilities"
         ]
         modern [

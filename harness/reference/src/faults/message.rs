@@ -176,10 +176,20 @@ faults! { MESSAGES:
         modern ["meta-reserved-prefix-not-squatted"];
     NotificationAnswered "notification-answered" T1 [Stdio Http]
         "notifications are answered"
-        legacy ["base-no-response-to-notification"];
+        legacy ["base-no-response-to-notification"]
+        collateral_legacy [
+            "base-response-id-echoes-request" "base-response-one-per-request" "http-accepted-notification-202"
+            "http-accepted-notification-no-body" "cancel-unknown-id-ignored"
+            "base-request-shaped-notification-not-answered"
+        ]
+        collateral_modern [
+            "response-id-echo-exact" "response-exactly-one-per-request" "http-notification-202"
+            "http-notification-refused-status" "cancel-http-notification-unneeded"
+        ];
     RequestWithoutIdAnswered "request-without-id-answered" T1 [Stdio Http]
         "a request method without an id is answered"
-        legacy ["base-request-shaped-notification-not-answered"];
+        legacy ["base-request-shaped-notification-not-answered"]
+        collateral_legacy ["base-response-id-echoes-request" "base-response-one-per-request"];
     OwnIdNull "own-id-null" T1 [Stdio Http]
         "the server's own requests have the id null"
         legacy ["base-request-id-not-null"];

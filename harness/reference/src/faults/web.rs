@@ -45,6 +45,20 @@ faults! { WEB:
         legacy ["http-request-answered-json-or-sse"]
         modern ["http-request-response-content-type"]
         collateral_legacy ["http-get-sse-or-405"];
+    AcceptComparedLiterally "accept-compared-literally" T1 [Http]
+        "Accept is compared with one text"
+        legacy ["http-accept-parsed-liberally"]
+        modern ["http-accept-both-required"];
+    LastEventIdRefused "last-event-id-refused" T1 [Http]
+        "a request with Last-Event-ID is refused"
+        modern ["http-last-event-id-ignored"];
+    UnknownParamHeaderRefused "unknown-param-header-refused" T1 [Http]
+        "a Mcp-Param header that stands for no argument is refused"
+        modern ["header-intermediary-unknown-param-ignored"];
+    EncodedNameUnchecked "encoded-name-unchecked" T1 [Http]
+        "Mcp-Name in base64 is not compared with the body"
+        modern ["header-name-base64-mismatch"]
+        collateral_modern ["header-invalid-base64-rejected"];
     GetHangs "get-hangs" T1 [Http]
         "GET is never answered"
         legacy ["http-get-sse-or-405" "http-get-open-delivers-headers-promptly"];
