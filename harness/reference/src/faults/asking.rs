@@ -98,7 +98,7 @@ faults! { ASKING:
         "answers that were not asked for are refused"
         modern ["mrtr-extra-responses-ignored"];
     MissingResponseRefused "missing-response-refused" T1 [Stdio Http]
-        "a retry that lacks one of two answers is refused"
+        "a retry that lacks an answer is refused"
         modern ["mrtr-missing-responses-reasked"];
     InputAnswersUnchecked "input-answers-unchecked" T1 [Stdio Http]
         "whatever the client answers is taken"
