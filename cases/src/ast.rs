@@ -158,7 +158,10 @@ pub enum Template {
     Array(Vec<Template>),
     Object(Vec<(String, Template)>),
     /// A header value in its Base64 form, between `=?mark?` and `?=`.
-    Sentinel { mark: String, value: Box<Template> },
+    Sentinel {
+        mark: String,
+        value: Box<Template>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -555,6 +558,8 @@ pub struct Retry {
     pub responses: Option<Spanned<Template>>,
     /// Answers added to the responses, under keys of their own.
     pub also: Vec<(String, Spanned<Template>)>,
+    /// Pointers of what is wrong on purpose in the message.
+    pub wrong: Vec<String>,
     pub handle: Option<Spanned<String>>,
     pub within: Option<Duration>,
     pub judgements: Vec<Judgement>,

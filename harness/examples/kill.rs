@@ -86,7 +86,8 @@ fn sound(suite: &Suite) {
     ];
     for (name, config) in configs {
         for transport in [Transport::Stdio, Transport::Http] {
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build() else {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()
+            else {
                 continue;
             };
             let report = runtime.block_on(suite.judge_reference(&config, transport));
@@ -95,7 +96,12 @@ fn sound(suite: &Suite) {
                 if !matches!(result.verdict, Verdict::Pass | Verdict::NotApplicable) {
                     println!(
                         "    {:?} {} {} by {} [{}]: {}",
-                        result.verdict, result.requirement, result.revision, result.check, result.subject, result.message
+                        result.verdict,
+                        result.requirement,
+                        result.revision,
+                        result.check,
+                        result.subject,
+                        result.message
                     );
                 }
             }

@@ -127,7 +127,10 @@ impl Lower<'_> {
         let value = match &value.kind {
             Kind::Null => None,
             Kind::String(_) => Some(self.template(value)?),
-            Kind::Map(entries) if let [(mark, inner)] = entries.as_slice() && mark.name.eq_ignore_ascii_case("base64") => {
+            Kind::Map(entries)
+                if let [(mark, inner)] = entries.as_slice()
+                    && mark.name.eq_ignore_ascii_case("base64") =>
+            {
                 let inner = Box::new(self.bare_template(inner)?);
                 Some(Spanned { node: Template::Sentinel { mark: mark.name.clone(), value: inner }, span: value.span })
             }

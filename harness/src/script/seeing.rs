@@ -108,7 +108,8 @@ impl Sight {
         }
         if let (Some(matcher), Some(_)) = (&see.body, &self.headers) {
             let raw = self.answer.frame.as_ref().map(|frame| frame.raw.as_ref()).or(self.answer.text.as_deref());
-            let text = raw.filter(|raw| !raw.is_empty()).map(|raw| Value::from(String::from_utf8_lossy(raw).into_owned()));
+            let text =
+                raw.filter(|raw| !raw.is_empty()).map(|raw| Value::from(String::from_utf8_lossy(raw).into_owned()));
             self.matches(matcher, text.as_ref(), "", values)
                 .map_err(|unlike| Unlike { message: format!("the body: {}", unlike.message), ..unlike })?;
         }
