@@ -62,13 +62,15 @@ pub enum Transport {
     Stdio,
 }
 
-/// A fact about the target without which the case does not apply (`Capability`, `Era`, `Loopback`) or cannot be provoked
+/// A fact about the target without which the case does not apply (`Capability`, `Era`, `Lacks`, `Loopback`) or cannot be provoked
 /// (all others).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
     /// A server capability by its dotted path, such as `resources.subscribe`.
     Capability(String),
     Era(ServedEras),
+    /// A server capability that is not declared.
+    Lacks(String),
     /// The server implements the official suite's fixture contract.
     Fixture,
     /// The URL is on a loopback address.
@@ -127,6 +129,8 @@ pub struct Setup {
     pub capabilities: Option<Spanned<Template>>,
     /// The answering side, by server-to-client method (`*` for every other one).
     pub answers: Vec<(String, AnswerPolicy)>,
+    /// Legacy era: the connection is made and nothing is said, so that the script shakes hands by itself.
+    pub silent: bool,
 }
 
 /// What happens to a request (or an embedded input request) of the server.
@@ -638,12 +642,24 @@ pub struct ForEach {
 pub enum LoopSource {
     Boundary(Template),
     NearMiss(Template),
-    Prompts,
+    Prompts(PromptKind),
     Resources,
     Templates,
     Tools(ToolKind),
     Valid(Template),
     Values(Vec<Template>),
+}
+
+/// Which prompts a loop goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptKind {
+    All,
+    /// It declares an argument.
+    Argument,
+    /// Every argument may be left out.
+    Optional,
+    /// It has a required argument.
+    Required,
 }
 
 /// A check written in Rust, for what data cannot say. Its roles are bound to requirements by the script.

@@ -1,8 +1,8 @@
 //! The steps of a case in words, one line each.
 
 use crate::ast::{
-    AwaitTarget, ByRevision, Change, ConversationRef, ExpectSubject, LoopSource, Need, ProcessSignal, Request,
-    Requirement, ServedEras, Spanned, Step, Template, ToolKind,
+    AwaitTarget, ByRevision, Change, ConversationRef, ExpectSubject, LoopSource, Need, ProcessSignal, PromptKind,
+    Request, Requirement, ServedEras, Spanned, Step, Template, ToolKind,
 };
 
 /// One line a step; what stands inside another step is indented.
@@ -19,6 +19,7 @@ pub(crate) fn need(need: &Need) -> String {
         Need::Era(ServedEras::Dual) => "both eras served".to_owned(),
         Need::Era(ServedEras::LegacyOnly) => "no revision after 2025-11-25 served".to_owned(),
         Need::Era(ServedEras::ModernOnly) => "no revision before 2026-07-28 served".to_owned(),
+        Need::Lacks(path) => format!("no capability {path}"),
         Need::Fixture => "the fixture tools of the official suite".to_owned(),
         Need::Loopback => "a URL on a loopback address".to_owned(),
         Need::Resumable => "streams that can be resumed".to_owned(),
@@ -202,7 +203,13 @@ fn source(over: &LoopSource) -> String {
     match over {
         LoopSource::Boundary(schema) => format!("value at an edge of {}", template(schema)),
         LoopSource::NearMiss(schema) => format!("value that just breaks {}", template(schema)),
-        LoopSource::Prompts => "prompt".to_owned(),
+        LoopSource::Prompts(kind) => match kind {
+            PromptKind::All => "prompt",
+            PromptKind::Argument => "prompt with an argument",
+            PromptKind::Optional => "prompt whose arguments can be left out",
+            PromptKind::Required => "prompt with a required argument",
+        }
+        .to_owned(),
         LoopSource::Resources => "resource".to_owned(),
         LoopSource::Templates => "resource template".to_owned(),
         LoopSource::Tools(kind) => format!("callable tool {}", tool_kind(kind)).trim_end().to_owned(),

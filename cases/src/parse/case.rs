@@ -143,10 +143,11 @@ impl Lower<'_> {
     fn needs(&mut self, node: &Node) -> Vec<Spanned<Need>> {
         let Some(fields) = self.fields(node, &NEEDS) else { return Vec::new() };
         let mut needs = Vec::new();
-        if let Some(node) = fields.value("capability") {
+        for (name, need) in [("capability", Need::Capability as fn(String) -> Need), ("lacks", Need::Lacks)] {
+            let Some(node) = fields.value(name) else { continue };
             for item in self.one_or_many(node) {
                 if let Some(path) = self.text(item) {
-                    needs.push(Spanned { node: Need::Capability(path.node), span: item.span });
+                    needs.push(Spanned { node: need(path.node), span: item.span });
                 }
             }
         }
@@ -223,7 +224,9 @@ impl Lower<'_> {
         let fresh = fields.value("fresh").map(|node| self.boolean(node));
         let capabilities = fields.value("capabilities").map(|node| self.capabilities(node));
         let answers = fields.value("answers").map(|node| self.answers(node));
+        let silent = fields.value("silent").map(|node| self.boolean(node));
         Some(Setup {
+            silent: transpose(silent)?.unwrap_or_default(),
             fresh: transpose(fresh)?.unwrap_or_default(),
             capabilities: transpose(capabilities)?,
             answers: transpose(answers)?.unwrap_or_default(),

@@ -63,6 +63,7 @@ pub(crate) enum Value {
 }
 
 pub(crate) const ERAS: &[&str] = &["modern-only", "legacy-only", "dual"];
+pub(crate) const PROMPTS: &[&str] = &["all", "argument", "optional", "required"];
 pub(crate) const INPUTS: &[&str] = &["elicitation", "roots", "sampling"];
 pub(crate) const CLASSES: &[&str] = &["accepted", "anything", "answered", "closed", "refused", "silence"];
 pub(crate) const SEE_IDS: &[&str] = &["absent", "null", "rounded", "same"];
@@ -112,6 +113,12 @@ const DECLARES: KeyShape = key(
 const ANSWERS: KeyShape =
     key("answers", Value::Answers, "How requests of the server are answered, by method; `*` is every other one.");
 
+const SILENT: KeyShape = key(
+    "silent",
+    Value::Boolean,
+    "2025-11-25: the connection is made and nothing is said; the script shakes hands by itself.",
+);
+
 pub(crate) static CASE: Shape = Shape {
     name: "a case",
     keys: &[
@@ -132,6 +139,7 @@ pub(crate) static NEEDS: Shape = Shape {
         key("capability", Value::Any, "A server capability by its dotted path, or a list of them."),
         key("era", Value::Word(ERAS), "The eras that the server was seen to serve."),
         key("fixture", Value::Boolean, "The server has the fixture tools of the official suite."),
+        key("lacks", Value::Any, "A server capability that is not declared, by its dotted path, or a list of them."),
         key("loopback", Value::Boolean, "The URL is on a loopback address."),
         key("resumable", Value::Boolean, "SSE events carry ids and a GET with Last-Event-ID is answered."),
         key("session", Value::Word(&["issued"]), "The server issued a session id."),
@@ -152,11 +160,11 @@ pub(crate) static TOOL_KIND: Shape = Shape {
     ],
 };
 
-pub(crate) static SETUP: Shape = Shape { name: "`conversation`", keys: &[FRESH, DECLARES, ANSWERS] };
+pub(crate) static SETUP: Shape = Shape { name: "`conversation`", keys: &[FRESH, DECLARES, ANSWERS, SILENT] };
 
 pub(crate) static OPEN: Shape = Shape {
     name: "the step `open`",
-    keys: &[must("as", Value::Name, "The name of the conversation."), FRESH, DECLARES, ANSWERS],
+    keys: &[must("as", Value::Name, "The name of the conversation."), FRESH, DECLARES, ANSWERS, SILENT],
 };
 
 pub(crate) static BASE: Shape = Shape { name: "`base`", keys: &[METHOD, PARAMS, ID, TOKEN, CAPABILITIES, HEADERS] };
@@ -373,7 +381,11 @@ pub(crate) static FOR_EACH: Shape = Shape {
     keys: &[
         key("tool", Value::Tools, "Each callable tool (`all`), or each of a kind."),
         key("resource", Value::All, "`all`: each resource."),
-        key("prompt", Value::All, "`all`: each prompt."),
+        key(
+            "prompt",
+            Value::Word(PROMPTS),
+            "`all`, or those that declare an argument, can do without any (`optional`) or require one.",
+        ),
         key("template", Value::All, "`all`: each resource template."),
         key("value", Value::Templates, "Each value of a list."),
         key("near_miss", Value::Data, "Each value that just breaks this schema."),

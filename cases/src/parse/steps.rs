@@ -8,13 +8,13 @@ use super::{
     lower::Lower,
     node::{Key, Kind, Node},
     scope::Binding,
-    shape::{self, PARALLEL, SIGNALS, STEPS},
+    shape::{self, PARALLEL, PROMPTS, SIGNALS, STEPS},
 };
 use crate::{
     ast::{
         Await, AwaitTarget, Capture, ConversationRef, Expect, ExpectExit, ExpectNothing, ExpectSubject, ForEach, Http,
-        HttpRaw, LoopSource, NamedCheck, Notify, Open, Probe, ProcessSignal, Raw, Request, RequestStep, Require,
-        Requirement, Retry, Send, Span, Spanned, Step, ToolKind, Transport,
+        HttpRaw, LoopSource, NamedCheck, Notify, Open, Probe, ProcessSignal, PromptKind, Raw, Request, RequestStep,
+        Require, Requirement, Retry, Send, Span, Spanned, Step, ToolKind, Transport,
     },
     nearest::nearest,
 };
@@ -511,10 +511,15 @@ impl Lower<'_> {
                 self.templates(node, "a list of values")?.into_iter().map(|value| value.node).collect(),
             ),
             "tool" if matches!(node.kind, Kind::Map(_)) => LoopSource::Tools(self.tool_kind(node)?),
+            "prompt" => LoopSource::Prompts(match self.word(node, PROMPTS, "kind of prompt")? {
+                "argument" => PromptKind::Argument,
+                "optional" => PromptKind::Optional,
+                "required" => PromptKind::Required,
+                _ => PromptKind::All,
+            }),
             _ => {
                 self.word(node, &["all"], "choice")?;
                 match name {
-                    "prompt" => LoopSource::Prompts,
                     "resource" => LoopSource::Resources,
                     "template" => LoopSource::Templates,
                     _ => LoopSource::Tools(ToolKind::default()),

@@ -43,6 +43,9 @@ struct Args {
     /// Whether legacy event streams can be resumed.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "true|false")]
     resumable: bool,
+    /// Whether nothing is offered beside what every server has to.
+    #[arg(long)]
+    bare: bool,
     /// Items on one page of a list; 0 for no pages.
     #[arg(long, default_value_t = 3, value_name = "N")]
     page_size: usize,
@@ -135,6 +138,7 @@ fn config(args: &Args) -> Result<Config, String> {
         },
         sessions: args.sessions,
         resumable: args.resumable,
+        bare: args.bare,
         page_size: (args.page_size > 0).then_some(args.page_size),
         allowed_origins: args.allowed_origin.clone(),
         token: args.token.clone(),

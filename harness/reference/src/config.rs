@@ -22,6 +22,8 @@ pub struct Config {
     pub sessions: bool,
     /// Whether legacy event streams carry ids and can be resumed.
     pub resumable: bool,
+    /// Whether nothing is offered beside what every server has to: no tools, resources, prompts, completion or logging.
+    pub bare: bool,
     /// Items on one page of a list; `None` sends every list whole.
     pub page_size: Option<usize>,
     /// What is broken on purpose.
@@ -98,6 +100,7 @@ impl Default for Config {
             answers: AnswerForm::Auto,
             sessions: true,
             resumable: true,
+            bare: false,
             page_size: Some(3),
             faults: Faults::none(),
             allowed_origins: Vec::new(),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::call::{Call, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
+use crate::server::{Server, lock};
 use crate::{forms, prompts, resources, tools};
 
 /// The methods of [`serve`].
@@ -20,6 +21,11 @@ pub(crate) const METHODS: &[&str] = &[
     "completion/complete",
 ];
 
+/// Whether a method of [`serve`] is there for clients.
+pub(crate) fn offered(server: &Server, method: &str) -> bool {
+    METHODS.contains(&method) && !server.config.bare
+}
+
 /// The methods whose work can take long, so that others must not wait for it.
 pub(crate) fn takes_long(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read" | "subscriptions/listen")
@@ -31,6 +37,10 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
         return Err(RpcError::invalid_params("params has to be an object").into());
     }
     if call.has(Fault::NeverAnswersPromptsList) && method == "prompts/list" {
+        return std::future::pending().await;
+    }
+    if is_fatal(call, method, params) {
+        call.server.fatal.cancel();
         return std::future::pending().await;
     }
     if let Some(error) = broken_refusal(call, method) {
@@ -51,8 +61,26 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     Ok(result)
 }
 
+/// What ends a broken server.
+fn is_fatal(call: &Call, method: &str, params: &Params) -> bool {
+    let no_text = |value: Option<&Value>| value.is_some_and(|value| !value.is_string());
+    match method {
+        "completion/complete" => {
+            let value = params.get("argument").and_then(|argument| argument.get("value"));
+            call.has(Fault::CompletionOddValueFatal) && no_text(value)
+        }
+        "resources/read" => {
+            call.has(Fault::EmptyUriFatal) && params.get("uri").and_then(Value::as_str).is_some_and(str::is_empty)
+        }
+        _ => call.has(Fault::CursorOfAnotherTypeFatal) && no_text(params.get("cursor")),
+    }
+}
+
 fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
     if method == "completion/complete" && call.has(Fault::CompletionAdvertisedNotServed) {
+        return Some(RpcError::unknown_method(method).status(404));
+    }
+    if method == "resources/templates/list" && call.has(Fault::TemplatesUnknown) {
         return Some(RpcError::unknown_method(method).status(404));
     }
     if method == "tools/list" && call.has(Fault::ListInternalError) {
@@ -65,7 +93,7 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
 fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> Result<Value, Stop> {
     let refused = || Stop::Error(RpcError::invalid_params("the cursor is not valid"));
     let offset = match params.get("cursor") {
-        None if call.has(Fault::CursorDemanded) => return Err(refused()),
+        None if key == "tools" && call.has(Fault::CursorDemanded) => return Err(refused()),
         None => 0,
         Some(Value::String(cursor)) => match offset(call, key, cursor) {
             Some(offset) => offset,
@@ -80,6 +108,13 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
     };
     if offset > 0 && call.has(Fault::NextPageRefused) {
         return Err(refused());
+    }
+    if offset > 0 && call.has(Fault::CursorUsedUp) {
+        // Only a cursor that was asked for a moment ago is gone, so that two walks do not disturb each other much.
+        let last = lock(&call.server.memory).last_cursor.replace(format!("{key} {offset}"));
+        if last == Some(format!("{key} {offset}")) {
+            return Err(refused());
+        }
     }
     let total = items.len();
     let size = call.server.config.page_size.unwrap_or(usize::MAX).max(1);

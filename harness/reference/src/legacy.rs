@@ -119,6 +119,7 @@ async fn served(
     match method {
         "initialize" => return initialize(server, session, params),
         "ping" if server.has(Fault::PingNotEmpty) => return Ok(json!({"pong": true}).into()),
+        "ping" if server.has(Fault::PingNeverAnswered) => return std::future::pending().await,
         "ping" if server.has(Fault::PingUnknown) => return Err(RpcError::unknown_method(method)),
         "ping" if server.has(Fault::PingNeedsParams) && params.object().is_none() => {
             return Err(RpcError::invalid_params("params are missing"));
@@ -131,9 +132,9 @@ async fn served(
     }
     match method {
         "logging/setLevel" if logs(server) => set_level(server, session, params),
-        "resources/subscribe" if server.config.sessions => subscription(server, session, params, true),
-        "resources/unsubscribe" if server.config.sessions => subscription(server, session, params, false),
-        _ if features::METHODS.contains(&method) => {
+        "resources/subscribe" if subscribes(server) => subscription(server, session, params, true),
+        "resources/unsubscribe" if subscribes(server) => subscription(server, session, params, false),
+        _ if features::offered(server, method) => {
             let mut call = Call::new(server, Some(session), outlet.clone());
             call.token = params.progress_token();
             call.level = logs(server).then(|| session.level());
@@ -172,6 +173,9 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
         if !named("name") || !named("version") {
             return Err(invalid("a clientInfo with name and version"));
         }
+    }
+    if capabilities.is_some_and(Map::is_empty) && server.has(Fault::CapabilitiesDemanded) {
+        return Err(invalid("capabilities that are not empty"));
     }
     let requested = requested.unwrap_or("2025-11-25");
     let known = server.config.legacy_version(requested);
@@ -221,6 +225,9 @@ pub(crate) fn capabilities_of(server: &Server, legacy: bool) -> Value {
         Value::Object(flags.collect())
     };
     let mut capabilities = Map::new();
+    if server.config.bare {
+        return Value::Object(capabilities);
+    }
     capabilities.insert("tools".to_owned(), feature(&["listChanged"]));
     capabilities.insert("resources".to_owned(), feature(&["subscribe", "listChanged"]));
     capabilities.insert("prompts".to_owned(), feature(&["listChanged"]));
@@ -239,6 +246,9 @@ pub(crate) fn capabilities_of(server: &Server, legacy: bool) -> Value {
             capabilities.shift_remove(name);
         }
     }
+    if server.has(Fault::SubscribeUndeclared) {
+        capabilities.insert("resources".to_owned(), feature(&["listChanged"]));
+    }
     if server.has(Fault::CapabilityFlagAsText) {
         capabilities.insert("tools".to_owned(), json!({"listChanged": "true"}));
     }
@@ -246,12 +256,19 @@ pub(crate) fn capabilities_of(server: &Server, legacy: bool) -> Value {
 }
 
 fn logs(server: &Server) -> bool {
-    server.config.sessions
+    server.config.sessions && !server.config.bare
+}
+
+fn subscribes(server: &Server) -> bool {
+    server.config.sessions && !server.config.bare
 }
 
 fn set_level(server: &Server, session: &Session, params: &Params) -> Result<Body, RpcError> {
     let name = params.get("level").and_then(Value::as_str).unwrap_or_default();
     match Level::parse(name) {
+        Some(Level::Emergency) if server.has(Fault::EmergencyUnknown) => {
+            return Err(RpcError::invalid_params("there is no such level"));
+        }
         Some(level) => session.set_level(level),
         None if server.has(Fault::LogLevelUnchecked) => {}
         None => return Err(RpcError::invalid_params("there is no such level")),
@@ -271,6 +288,9 @@ fn subscription(server: &Arc<Server>, session: &Arc<Session>, params: &Params, o
         session.subscribe(uri);
     } else if !server.has(Fault::UnsubscribeIgnored) {
         session.unsubscribe(uri);
+    }
+    if server.has(Fault::SubscribeAnswersUri) {
+        return Ok(json!({ "subscribed": uri }).into());
     }
     Ok(Body::default())
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use crate::call::{Call, Stop};
-use crate::config::{Eras, MODERN};
+use crate::config::{Eras, LEGACY_VERSIONS, MODERN};
 use crate::faults::Fault;
 use crate::features;
 use crate::json::{Body, Message, Params, Raw, RpcError};
@@ -117,7 +117,8 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
             Err(RpcError::new(-32600, "server/discover has to come first").into())
         }
         "ping" if server.has(Fault::PingInModern) => Ok(json!({})),
-        _ if features::METHODS.contains(&method) => features::serve(&mut call, method, params).await,
+        "logging/setLevel" if server.has(Fault::SetLevelInModern) => Ok(json!({})),
+        _ if features::offered(&server, method) => features::serve(&mut call, method, params).await,
         _ => Err(unknown(&server, method).into()),
     };
     Some(match outcome {
@@ -148,13 +149,19 @@ pub(crate) fn refuse_initialize(server: &Server, params: &Params) -> RpcError {
 
 fn version_served(server: &Server, version: &str) -> Result<(), RpcError> {
     let memory = lock(&server.memory).version.is_some();
+    if lock(&server.memory).mismatched && server.has(Fault::MismatchPoisons) {
+        lock(&server.memory).mismatched = false;
+        return Err(RpcError::invalid_request("the version was not agreed on").status(400));
+    }
     let served = version == MODERN
         || server.has(Fault::AnyVersionServed)
+        || (server.has(Fault::LegacyVersionServed) && LEGACY_VERSIONS.contains(&version))
         || (server.has(Fault::VersionsComparedAsText) && version > MODERN)
         || (server.has(Fault::VersionCheckedOnce) && memory);
     if served {
         return Ok(());
     }
+    lock(&server.memory).mismatched = true;
     let error = RpcError::new(if server.has(Fault::UnsupportedVersionDraftCode) { -32004 } else { -32022 }, {
         format!("protocol version {version} is not supported")
     });
@@ -213,6 +220,9 @@ fn discovered(server: &Server) -> Value {
     if let Some(result) = result.as_object_mut() {
         if server.has(Fault::DiscoverListsNothing) {
             result.insert("supportedVersions".to_owned(), json!([]));
+        }
+        if server.has(Fault::DiscoverListsUnserved) {
+            result.insert("supportedVersions".to_owned(), json!([MODERN, "2027-01-15"]));
         }
         if server.has(Fault::DiscoverVersionsAsText) {
             result.insert("supportedVersions".to_owned(), json!(MODERN));

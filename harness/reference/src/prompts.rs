@@ -43,7 +43,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
     if call.has(Fault::PromptNamesRepeat)
         && let Some(first) = prompts.first().cloned()
     {
-        prompts.push(first);
+        prompts.insert(1, first);
     }
     prompts
 }
@@ -55,6 +55,9 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
         _ => return Err(RpcError::invalid_params("prompts/get needs a name").into()),
     };
     let arguments = match params.get("arguments") {
+        None if call.has(Fault::PromptArgumentsDemanded) => {
+            return Err(RpcError::invalid_params("prompts/get needs arguments").into());
+        }
         None => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Err(RpcError::invalid_params("arguments has to be an object").into()),
@@ -63,7 +66,7 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
     else {
         return unknown_prompt(call, &name);
     };
-    if arguments.values().any(|value| !value.is_string()) && !call.has(Fault::PromptArgumentsUnchecked) {
+    if arguments.values().any(|value| !value.is_string()) && !call.has(Fault::PromptValuesUnchecked) {
         return Err(RpcError::invalid_params("the arguments of a prompt are strings").into());
     }
     let declared = prompt.get("arguments").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -98,6 +101,9 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
     let invalid = |why: &str| Stop::Error(RpcError::invalid_params(why));
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let reference = params.get("ref").and_then(Value::as_object).ok_or_else(|| invalid("completion needs a ref"))?;
+    if params.get("argument").is_none() && call.has(Fault::CompletionGapsTaken) {
+        return Ok(json!({"completion": {"values": [], "total": 0, "hasMore": false}}));
+    }
     let argument = params.get("argument").and_then(Value::as_object).ok_or_else(|| invalid("an argument is needed"))?;
     let name = text(argument.get("name")).ok_or_else(|| invalid("the argument needs a name"))?;
     let typed = text(argument.get("value")).ok_or_else(|| invalid("the argument needs a value"))?;
@@ -106,6 +112,12 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
     }
     if params.get("context").is_some() && call.has(Fault::CompletionContextRefused) {
         return Err(invalid("context is not known"));
+    }
+    let kind = reference.get("type").and_then(Value::as_str);
+    if (kind == Some("ref/prompt") && call.has(Fault::CompletionWithoutPrompts))
+        || (kind == Some("ref/resource") && call.has(Fault::CompletionWithoutTemplates))
+    {
+        return Err(invalid("this kind of reference is not known"));
     }
     let candidates = match reference.get("type").and_then(Value::as_str) {
         Some("ref/prompt") => {

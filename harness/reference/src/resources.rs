@@ -59,7 +59,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
     if call.has(Fault::ResourceUrisRepeat)
         && let Some(first) = resources.first().cloned()
     {
-        resources.push(first);
+        resources.insert(1, first);
     }
     if call.has(Fault::ResourceListedUnreadable) {
         resources.insert(0, json!({"uri": "ref://text/gone", "name": "gone"}));
@@ -82,6 +82,7 @@ pub(crate) fn templates(call: &Call) -> Vec<Value> {
 pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop> {
     let uri = match params.get("uri") {
         Some(Value::String(uri)) => uri.clone(),
+        _ if call.has(Fault::MissingUriReadsFirst) => TEXTS.first().map_or("", |(uri, ..)| uri).to_owned(),
         _ => return Err(RpcError::invalid_params("resources/read needs a uri").into()),
     };
     call.open_flow("resources/read", &json!(uri), params)?;

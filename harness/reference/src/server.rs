@@ -76,6 +76,8 @@ pub(crate) struct Memory {
     pub(crate) version: Option<String>,
     pub(crate) log_level: Option<String>,
     pub(crate) discovered: bool,
+    pub(crate) last_cursor: Option<String>,
+    pub(crate) mismatched: bool,
 }
 
 /// Where messages go: a pipe, the stream of a request, the general stream of a session.

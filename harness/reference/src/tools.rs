@@ -43,9 +43,14 @@ pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop
         _ => return Err(RpcError::invalid_params("tools/call needs a name").into()),
     };
     let arguments = match params.get("arguments") {
+        None if call.has(Fault::ArgumentsDemanded) => {
+            return Err(RpcError::invalid_params("tools/call needs arguments").into());
+        }
         None => json!({}),
         Some(arguments @ Value::Object(_)) => arguments.clone(),
-        Some(_) if call.has(Fault::ArgumentsNotChecked) => json!({}),
+        Some(_) if call.has(Fault::MalformedCallAsToolError) => {
+            return Err(Stop::Tool("arguments has to be an object".to_owned()));
+        }
         Some(_) => return Err(RpcError::invalid_params("arguments has to be an object").into()),
     };
     let lookup = if call.has(Fault::ToolNamesCaseBlind) { name.to_lowercase() } else { name.clone() };
@@ -411,10 +416,10 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
     if call.has(Fault::ToolNamesRepeat)
         && let Some(first) = tools.first().cloned()
     {
-        tools.push(first);
+        tools.insert(1, first);
     }
-    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(2) {
-        tools.reverse();
+    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(5) {
+        tools.swap(0, 1);
     }
     for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
         let fail = tool.get("name") == Some(&json!("fail"));
@@ -425,7 +430,7 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
             tool.insert("inputSchema".to_owned(), json!({"type": "string"}));
         }
         if fail && call.has(Fault::ToolSchemaInvalid) {
-            tool.insert("inputSchema".to_owned(), json!({"type": "object", "required": "text"}));
+            tool.insert("inputSchema".to_owned(), json!({"type": "object", "properties": {"text": {"type": "strin"}}}));
         }
         if fail && call.has(Fault::ToolNameWithSpace) {
             tool.insert("name".to_owned(), json!("fail always"));

@@ -17,5 +17,7 @@ pub use envelope::{
     Alteration, Call, Envelope, META_CAPABILITIES, META_CLIENT, META_VERSION, Outgoing, client_info, header_value,
 };
 pub use link::{Link, LinkError};
-pub use open::{MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, connect, initialize, open};
+pub use open::{
+    MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, connect, initialize, open, settle,
+};
 pub use talk::{Conversation, Opening, SendError, read_id, response_header};

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    answer::{Answer, AnswerKind},
+    answer::{Answer, AnswerKind, Ticket},
     bench::Bench,
     envelope::{Call, client_info},
     link::Link,
@@ -85,6 +85,17 @@ pub struct OpenError {
     pub conversation: Option<Conversation>,
 }
 
+impl OpenError {
+    /// The handshake was answered by a result, and that result cannot be used: the server means to serve the era.
+    pub fn meant_to_serve(&self) -> bool {
+        match &self.kind {
+            OpenErrorKind::Refused(answer) => answer.kind == AnswerKind::Result,
+            OpenErrorKind::UnknownVersion(_) => true,
+            OpenErrorKind::Send(_) | OpenErrorKind::Start(_) => false,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum OpenErrorKind {
     #[error("{0}")]
@@ -140,6 +151,21 @@ pub async fn connect(target: &Target, bench: &Arc<Bench>, opening: Opening) -> R
 async fn shake_hands(talk: &Conversation) -> Result<(), OpenErrorKind> {
     talk.mark("", "initialize", "");
     let (ticket, answer) = talk.request(initialize(talk.opening()), Some(talk.bench().deadlines.start)).await?;
+    settle(talk, &ticket, answer)?;
+
+    let initialized = Call { method: "notifications/initialized".to_owned(), ..Call::default() };
+    let ticket = talk.notify(initialized).await?;
+    if talk.transport() == Transport::Http {
+        // The next message may overtake a POST that is still on its way.
+        talk.answer(&ticket, None).await;
+        let headers = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
+        talk.http("GET", None, headers, bytes::Bytes::new(), false).await?;
+    }
+    Ok(())
+}
+
+/// Takes over what an answer to `initialize` settles: version, capabilities and session.
+pub fn settle(talk: &Conversation, ticket: &Ticket, answer: Answer) -> Result<(), OpenErrorKind> {
     let result = match answer.kind {
         AnswerKind::Result => answer.result().unwrap_or_default(),
         _ => return Err(OpenErrorKind::Refused(answer)),
@@ -151,15 +177,6 @@ async fn shake_hands(talk: &Conversation) -> Result<(), OpenErrorKind> {
     let capabilities = result.get("capabilities").cloned().unwrap_or_default();
     let session = response_header(&talk.events(), ticket.exchange, "mcp-session-id");
     talk.settle(version, capabilities, session);
-
-    let initialized = Call { method: "notifications/initialized".to_owned(), ..Call::default() };
-    let ticket = talk.notify(initialized).await?;
-    if talk.transport() == Transport::Http {
-        // The next message may overtake a POST that is still on its way.
-        talk.answer(&ticket, None).await;
-        let headers = vec![("accept".to_owned(), Some(b"text/event-stream".to_vec()))];
-        talk.http("GET", None, headers, bytes::Bytes::new(), false).await?;
-    }
     Ok(())
 }
 

@@ -44,6 +44,8 @@ pub struct ToolFacts {
     pub asks: BTreeSet<InputKind>,
     pub state: bool,
     pub progress: bool,
+    /// Its name with the case of every letter swapped, where no tool has that name.
+    pub other_case: Option<String>,
     /// The list of tools was announced to have changed while it was called.
     pub changes_list: bool,
 }
@@ -76,6 +78,9 @@ impl ToolFacts {
         let mut tool = self.tool.clone();
         if let Some(map) = tool.as_object_mut() {
             map.insert("arguments".to_owned(), self.arguments.clone().unwrap_or_else(|| json!({})));
+            if let Some(name) = &self.other_case {
+                map.insert("otherCase".to_owned(), name.clone().into());
+            }
         }
         tool
     }

@@ -52,6 +52,10 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
     if surface.has_capability("tools") {
         let tools = list(talk, &mut surface, "tools/list", "tools").await;
         surface.tools = tools.into_iter().map(|tool| facts(tool, options)).collect();
+        let names: BTreeSet<String> = surface.tools.iter().map(|facts| facts.name().to_owned()).collect();
+        for facts in &mut surface.tools {
+            facts.other_case = Some(swapped(facts.name())).filter(|name| !names.contains(name));
+        }
     }
     if surface.has_capability("resources") {
         surface.resources = list(talk, &mut surface, "resources/list", "resources").await;
@@ -141,7 +145,22 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     } else {
         CallState::Refused("it was not called".to_owned())
     };
-    ToolFacts { tool, call, arguments, asks: BTreeSet::new(), state: false, progress: false, changes_list: false }
+    ToolFacts {
+        tool,
+        call,
+        arguments,
+        asks: BTreeSet::new(),
+        state: false,
+        progress: false,
+        changes_list: false,
+        other_case: None,
+    }
+}
+
+/// A name with the case of its ASCII letters swapped; the same name where it has none.
+fn swapped(name: &str) -> String {
+    let swap = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+    name.chars().map(swap).collect()
 }
 
 async fn ask(talk: &Conversation, surface: &mut Surface, method: &str, params: Option<Value>) -> Option<Answer> {

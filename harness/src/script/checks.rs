@@ -1,4 +1,9 @@
 //! Checks that data cannot say: loops with a memory, races, spins. A script names one and binds its roles to requirements.
+//! The walk over pages is here; the others stand in modules of their own.
+
+mod order;
+mod results;
+mod versions;
 
 use std::collections::BTreeSet;
 
@@ -23,11 +28,43 @@ pub struct CheckInfo {
 
 /// Every named check.
 pub fn checks() -> &'static [CheckInfo] {
-    &[CheckInfo {
-        name: "pagination.walk",
-        about: "follows every cursor of a list method to the end, up to a limit of pages",
-        roles: &["ends", "page-served", "items-once", "one-scope"],
-    }]
+    &[
+        CheckInfo {
+            name: "completion.references",
+            about: "completes an argument of each listed prompt, or a variable of each listed template",
+            roles: &["one-served"],
+        },
+        CheckInfo {
+            name: "lists.order",
+            about: "lists several times and compares the order of the names",
+            roles: &["order"],
+        },
+        CheckInfo {
+            name: "pagination.walk",
+            about: "follows every cursor of a list method to the end, up to a limit of pages",
+            roles: &["ends", "page-served", "items-once", "unique", "one-scope"],
+        },
+        CheckInfo {
+            name: "resources.sizes",
+            about: "reads resources that state a size and counts their bytes",
+            roles: &["size"],
+        },
+        CheckInfo {
+            name: "tools.structured",
+            about: "calls a tool that has an outputSchema and holds its structuredContent against it",
+            roles: &["present", "conforms", "as-text"],
+        },
+        CheckInfo {
+            name: "versions.listed",
+            about: "asks for each listed version of the newer era, and compares the list with the one of -32022",
+            roles: &["served", "agree"],
+        },
+        CheckInfo {
+            name: "versions.negotiate",
+            about: "shakes hands anew for each version, known and impossible, and compares the answers",
+            roles: &["same", "other", "newest"],
+        },
+    ]
 }
 
 /// Pages that a walk follows before it gives up without a verdict.
@@ -40,7 +77,13 @@ pub(super) async fn run(
     talk: &Conversation,
 ) -> Result<(), Stop> {
     match step.name.node.as_str() {
+        "completion.references" => results::references(player, round, step, talk).await,
+        "lists.order" => order::order(player, round, step, talk).await,
         "pagination.walk" => walk(player, round, step, talk).await,
+        "resources.sizes" => results::sizes(player, round, step, talk).await,
+        "tools.structured" => results::structured(player, round, step, talk).await,
+        "versions.listed" => versions::listed(player, round, step, talk).await,
+        "versions.negotiate" => versions::negotiate(player, round, step).await,
         other => Err(Stop::Script(format!("there is no check named {other}"))),
     }
 }
@@ -53,20 +96,31 @@ struct Said {
     sources: Sources,
 }
 
-async fn walk(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conversation) -> Result<(), Stop> {
-    let method = step.with.iter().find(|(name, _)| name == "method").map(|(_, template)| &template.node);
-    let method = match method.map(|template| round.values.value(template)).transpose()? {
-        Some(Value::String(method)) => method,
-        _ => return Err(Stop::Script("pagination.walk needs `with: {method: …}`".to_owned())),
-    };
-    let (member, key) = match method.as_str() {
+/// A member of `with`.
+fn given(round: &Round, step: &NamedCheck, name: &str) -> Result<Value, Stop> {
+    let template = step.with.iter().find(|(known, _)| known == name).map(|(_, template)| &template.node);
+    match template.map(|template| round.values.value(template)).transpose()? {
+        Some(value) => Ok(value),
+        None => Err(Stop::Script(format!("{} needs `with: {{{name}: …}}`", step.name.node))),
+    }
+}
+
+/// A list method with the member that holds its entries and the member that names one.
+fn list_method(round: &Round, step: &NamedCheck) -> Result<(String, &'static str, &'static str), Stop> {
+    let method = given(round, step, "method")?;
+    let (member, key) = match method.as_str().unwrap_or_default() {
         "tools/list" => ("tools", "name"),
         "prompts/list" => ("prompts", "name"),
         "resources/list" => ("resources", "uri"),
         "resources/templates/list" => ("resourceTemplates", "uriTemplate"),
-        other => return Err(Stop::Script(format!("{other} is no list method"))),
+        _ => return Err(Stop::Script(format!("{method} is no list method"))),
     };
-    for said in follow(talk, &method, member, key).await? {
+    Ok((method.as_str().unwrap_or_default().to_owned(), member, key))
+}
+
+/// Makes verdicts of what the roles saw in one conversation. `subject` is what they are about outside a loop.
+fn tell(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conversation, subject: &str, said: Vec<Said>) {
+    for said in said {
         let Some((_, requirement)) = step.judges.iter().find(|(role, _)| role.node == said.role) else { continue };
         let Some(requirement) = requirement.of(player.stage.revision) else { continue };
         let evidence = match said.word {
@@ -76,11 +130,17 @@ async fn walk(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conv
         player.say(CaseVerdict {
             requirement: requirement.node.clone(),
             word: said.word,
-            subject: if round.subject().is_empty() { method.clone() } else { round.subject() },
+            subject: if round.subject().is_empty() { subject.to_owned() } else { round.subject() },
             message: said.message,
             evidence,
         });
     }
+}
+
+async fn walk(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conversation) -> Result<(), Stop> {
+    let (method, member, key) = list_method(round, step)?;
+    let said = follow(talk, &method, member, key).await?;
+    tell(player, round, step, talk, &method, said);
     Ok(())
 }
 
@@ -88,6 +148,7 @@ async fn follow(talk: &Conversation, method: &str, member: &str, key: &str) -> R
     let mut cursors: BTreeSet<String> = BTreeSet::new();
     let mut items: BTreeSet<String> = BTreeSet::new();
     let mut doubled: Option<(String, Sources)> = None;
+    let mut repeated: Option<(String, Sources)> = None;
     let mut scopes: Vec<(Value, Sources)> = Vec::new();
     let mut cursor: Option<Value> = None;
     let mut pages = 0;
@@ -117,12 +178,18 @@ async fn follow(talk: &Conversation, method: &str, member: &str, key: &str) -> R
             break ((Word::NotVerified, open, sources("")), (Word::Broken, message, sources("")));
         };
         pages += 1;
+        let mut page: BTreeSet<String> = BTreeSet::new();
         for (index, item) in result.get(member).and_then(Value::as_array).into_iter().flatten().enumerate() {
             let Some(name) = item.get(key).and_then(Value::as_str) else { continue };
-            if !items.insert(name.to_owned()) && doubled.is_none() {
-                doubled = Some((name.to_owned(), sources(&format!("/result/{member}/{index}/{key}"))));
+            let here = || Some((name.to_owned(), sources(&format!("/result/{member}/{index}/{key}"))));
+            // Twice on one page is an entry that is not unique; on two pages it may as well be the paging.
+            if !page.insert(name.to_owned()) {
+                repeated = repeated.or_else(here);
+            } else if items.contains(name) {
+                doubled = doubled.or_else(here);
             }
         }
+        items.append(&mut page);
         if let Some(scope) = result.get("cacheScope") {
             scopes.push((scope.clone(), sources("/result/cacheScope")));
         }
@@ -163,6 +230,17 @@ async fn follow(talk: &Conversation, method: &str, member: &str, key: &str) -> R
             sources: Sources::default(),
         },
     });
+    out.push(match repeated {
+        Some((name, sources)) => {
+            Said { role: "unique", word: Word::Broken, message: format!("{name:?} stands twice on one page"), sources }
+        }
+        None => Said {
+            role: "unique",
+            word: Word::Pass,
+            message: format!("{} entries, none of them twice on a page", items.len()),
+            sources: Sources::default(),
+        },
+    });
     let first = scopes.first().map(|(scope, _)| scope.clone());
     let other = scopes.iter().find(|(scope, _)| Some(scope) != first.as_ref());
     out.push(match other {
@@ -189,7 +267,7 @@ fn said_open(role: &'static str, message: &str) -> Said {
 
 /// No page at all: nothing about pages can be said.
 fn unwalked(message: &str, answer: &Answer, sent: Option<u64>) -> Vec<Said> {
-    ["ends", "page-served", "items-once", "one-scope"]
+    ["ends", "page-served", "items-once", "unique", "one-scope"]
         .into_iter()
         .map(|role| Said {
             role,

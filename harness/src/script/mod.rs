@@ -8,6 +8,7 @@ mod player;
 mod seeing;
 mod stage;
 mod steps;
+mod subjects;
 mod values;
 mod verdict;
 

@@ -35,6 +35,11 @@ pub fn meet<'a>(needs: impl Iterator<Item = &'a Need>, ground: Ground<'_>) -> Re
                     return Err(Unmet::NotApplicable(format!("the server does not declare the capability {path}")));
                 }
             }
+            Need::Lacks(path) => {
+                if ground.surface.has_capability(path) {
+                    return Err(Unmet::NotApplicable(format!("the server declares the capability {path}")));
+                }
+            }
             Need::Era(served) => {
                 if *served != ground.served {
                     let reason = match served {

@@ -9,7 +9,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use mcp_conform_cases::ast::{Case, ConversationRef, ExpectNothing, ForEach, LoopSource, Setup, Spanned, Step};
+use mcp_conform_cases::ast::{
+    Case, ConversationRef, ExpectNothing, ForEach, LoopSource, PromptKind, Setup, Spanned, Step,
+};
 use mcp_conform_schemas::generate::{NearMiss, NearMissKind};
 use serde_json::{Value, json};
 
@@ -18,6 +20,7 @@ use super::{
     judging::Control,
     seeing,
     stage::{Lease, LeaseError, Stage},
+    subjects::{is_prompt, prompt_variable, template_variable},
     values::{Unset, Values},
     verdict::{CaseOutcome, CaseVerdict, Word},
 };
@@ -26,6 +29,9 @@ use crate::{
     trace::{Direction, Event},
     wire::Id,
 };
+
+/// Resources, templates or prompts that a loop goes over: a server may list thousands.
+const MOST_ROUNDS: usize = 10;
 
 /// Plays a case once. With `fresh` every conversation is a new one.
 ///
@@ -174,6 +180,11 @@ impl Player<'_> {
         Ok(talk)
     }
 
+    /// Has a conversation that a check opened ended with the case.
+    pub(super) fn end_later(&self, talk: Conversation) {
+        self.gathered().leases.push(Lease { talk, key: None, shared: false });
+    }
+
     pub(super) fn oblige(&self, round: &Round, talk: Conversation, ticket: Option<Ticket>, step: &ExpectNothing) {
         // What belongs to a request counts from its beginning, all else from here on.
         let here = talk.recorder().len() as u64;
@@ -275,6 +286,7 @@ impl Player<'_> {
         let named = |values: &[Value], member: &str| {
             values
                 .iter()
+                .take(MOST_ROUNDS)
                 .map(|value| {
                     let name = value.get(member).and_then(Value::as_str).unwrap_or_default();
                     (name.to_owned(), value.clone())
@@ -289,17 +301,12 @@ impl Player<'_> {
                 .map(|facts| (facts.name().to_owned(), facts.variable()))
                 .collect(),
             LoopSource::Resources => named(&surface.resources, "uri"),
-            LoopSource::Templates => named(&surface.templates, "uriTemplate"),
-            LoopSource::Prompts => {
-                // The list shows which arguments there are; `given` holds values for them.
-                let mut prompts = named(&surface.prompts, "name");
-                for (_, prompt) in &mut prompts {
-                    let given = crate::run::survey::prompt_arguments(prompt);
-                    if let Some(prompt) = prompt.as_object_mut() {
-                        prompt.insert("given".to_owned(), given);
-                    }
-                }
-                prompts
+            LoopSource::Templates => {
+                named(&surface.templates.iter().map(template_variable).collect::<Vec<_>>(), "uriTemplate")
+            }
+            LoopSource::Prompts(kind) => {
+                let prompts = surface.prompts.iter().filter(|prompt| is_prompt(prompt, *kind));
+                named(&prompts.map(prompt_variable).collect::<Vec<_>>(), "name")
             }
             LoopSource::Values(values) => {
                 let mut out = Vec::new();
@@ -416,7 +423,13 @@ fn nothing_to_loop_over(source: &LoopSource) -> String {
         LoopSource::Tools(_) => "no tool was found that could be called and fits".to_owned(),
         LoopSource::Resources => "the server lists no resources".to_owned(),
         LoopSource::Templates => "the server lists no resource templates".to_owned(),
-        LoopSource::Prompts => "the server lists no prompts".to_owned(),
+        LoopSource::Prompts(kind) => match kind {
+            PromptKind::All => "the server lists no prompts",
+            PromptKind::Argument => "the server lists no prompt with an argument",
+            PromptKind::Optional => "the server lists no prompt whose arguments can be left out",
+            PromptKind::Required => "the server lists no prompt with a required argument",
+        }
+        .to_owned(),
         LoopSource::NearMiss(_) => "no arguments can be made that the schema surely forbids".to_owned(),
         LoopSource::Boundary(_) | LoopSource::Valid(_) | LoopSource::Values(_) => {
             "no value could be made for the loop".to_owned()

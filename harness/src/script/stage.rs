@@ -13,7 +13,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::values::{Unset, Values};
 use crate::{
-    conversation::{Bench, Conversation, OpenError, OpenErrorKind, Opening, Policy, Target, open},
+    conversation::{Bench, Conversation, OpenError, OpenErrorKind, Opening, Policy, Target, connect, open},
     run::surface::Surface,
     trace::Transport,
 };
@@ -144,6 +144,11 @@ impl Stage {
     /// Opens or takes a conversation for a case.
     pub async fn lease(&self, setup: &Setup, fresh: bool, values: &Values) -> Result<Lease, LeaseError> {
         let opening = self.opening(setup, values)?;
+        if setup.silent && self.era == Era::Legacy {
+            let open = |kind| LeaseError::Open(OpenError { kind, conversation: None });
+            let talk = connect(&self.target, &self.bench, opening).await.map_err(open)?;
+            return Ok(Lease { talk, key: None, shared: false });
+        }
         let fresh = fresh || setup.fresh;
         let key = key(&opening);
         if fresh {

@@ -462,6 +462,10 @@ impl Player<'_> {
             {
                 self.stage.note_silence(&key);
             }
+            if handle.ticket.method == "initialize" && handle.talk.negotiated().is_none() {
+                // A script that shakes hands by itself goes on with what was settled; a refusal settles nothing.
+                let _ = crate::conversation::settle(&handle.talk, &handle.ticket, answer.clone());
+            }
             handle.answer = Some(answer);
         }
     }

@@ -24,6 +24,9 @@ faults! { ERAS:
     InitializeUnchecked "initialize-unchecked" T1 [Stdio Http]
         "initialize is served without its members"
         legacy ["lifecycle-initialize-missing-params"];
+    CapabilitiesDemanded "capabilities-demanded" T1 [Stdio Http]
+        "initialize of a client without capabilities is refused"
+        legacy ["lifecycle-empty-client-capabilities"];
     ServesBeforeInitialize "serves-before-initialize" T1 [Stdio]
         "requests are served before initialize"
         legacy ["lifecycle-initialize-first"];
@@ -73,32 +76,41 @@ faults! { ERAS:
         modern ["completion-capability-declared" "completion-undeclared-method-not-found"];
     LoggingUndeclared "logging-undeclared" T1 [Stdio Http]
         "log messages are sent without the capability"
-        legacy ["logging-capability-declared"]
-        modern ["logging-capability-declared"];
+        legacy ["logging-capability-declared" "logging-undeclared-setlevel-rejected"]
+        modern ["logging-capability-declared"]
+        collateral_legacy ["lifecycle-features-advertised"];
     PingUnknown "ping-unknown" T1 [Stdio Http]
         "ping is an unknown method"
         legacy ["ping-empty-result"]
-        collateral_legacy ["base-implements-base-and-lifecycle"];
+        collateral_legacy ["base-implements-base-and-lifecycle" "base-response-id-echoes-request" "version-header-negotiated-accepted" "ping-params-optional"];
     PingNotEmpty "ping-not-empty" T1 [Stdio Http]
         "the result of ping is not empty"
         legacy ["ping-empty-result"];
     PingNeedsParams "ping-needs-params" T1 [Stdio Http]
         "ping without params is refused"
         legacy ["ping-params-optional"]
-        collateral_legacy ["ping-empty-result"];
+        collateral_legacy ["ping-empty-result" "base-response-id-echoes-request" "version-header-negotiated-accepted"];
+    PingNeverAnswered "ping-never-answered" T1 [Stdio Http]
+        "ping is never answered"
+        legacy ["ping-prompt"]
+        collateral_legacy ["base-response-one-per-request" "ping-empty-result" "ping-params-optional" "base-response-id-echoes-request" "version-header-negotiated-accepted"];
     PingInModern "ping-in-modern" T1 [Stdio Http]
         "ping is served in the revision that has none"
         modern ["removed-ping"];
     DiscoverUnknown "discover-unknown" T1 [Stdio Http]
         "server/discover is an unknown method"
         modern ["discover-implemented"];
-    DiscoverDemandedFirst "discover-demanded-first" T1 [Stdio Http]
+    DiscoverDemandedFirst "discover-demanded-first" T1 [Stdio]
         "everything is refused until server/discover was called"
-        modern ["discover-not-required-first"];
+        modern ["discover-not-required-first"]
+        collateral_modern ["completion-missing-argument" "completion-unknown-prompt" "logging-set-level-removed" "prompts-get-unknown-name" "tools-call-unknown-tool-code"];
     DiscoverListsNothing "discover-lists-nothing" T1 [Stdio Http]
         "the list of supported versions is empty"
         modern ["discover-supported-versions-include-served"]
         collateral_modern ["version-supported-consistent"];
+    DiscoverListsUnserved "discover-lists-unserved" T1 [Stdio Http]
+        "a version is listed that is not served"
+        modern ["version-listed-is-served" "version-supported-consistent"];
     DiscoverVersionsAsText "discover-versions-as-text" T1 [Stdio Http]
         "the supported versions are a single string"
         modern ["discover-supported-versions-shape"]
@@ -109,20 +121,31 @@ faults! { ERAS:
     AnyVersionServed "any-version-served" T1 [Stdio Http]
         "a request is served whatever version it names"
         modern ["version-unsupported-32022"]
-        collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method"];
+        collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method" "era-recognisable-error"];
+    LegacyVersionServed "legacy-version-served" T1 [Stdio Http]
+        "a server of 2026-07-28 alone serves a request that names an older version"
+        modern ["version-known-but-declined"]
+        personality MODERN;
+    MismatchPoisons "mismatch-poisons" T1 [Stdio]
+        "the request after an unsupported version is refused"
+        modern ["version-retry-after-mismatch"]
+        collateral_modern ["version-exact-match"];
     VersionsComparedAsText "versions-compared-as-text" T1 [Stdio Http]
         "every version that sorts behind the own one is served"
-        modern ["version-exact-match" "version-unsupported-32022"];
+        modern ["version-exact-match" "version-unsupported-32022"]
+        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-unsupported-on-every-method"];
     VersionCheckedOnce "version-checked-once" T1 [Stdio Http]
         "the version is checked on the first request only"
-        modern ["version-unsupported-on-every-method"];
+        modern ["version-unsupported-on-every-method"]
+        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-exact-match" "version-unsupported-32022"];
     VersionRemembered "version-remembered" T1 [Stdio Http]
         "a request without a version is served under an earlier one's"
         modern ["stateless-version-not-remembered"]
         collateral_modern ["meta-missing-protocol-version-rejected"];
     UnsupportedVersionWithoutData "unsupported-version-without-data" T1 [Stdio Http]
         "-32022 comes without data"
-        modern ["version-unsupported-lists-supported" "version-unsupported-echoes-requested"];
+        modern ["version-unsupported-lists-supported"]
+        collateral_modern ["version-unsupported-echoes-requested"];
     UnsupportedVersionWithoutRequested "unsupported-version-without-requested" T1 [Stdio Http]
         "-32022 does not repeat the version"
         modern ["version-unsupported-echoes-requested"];
@@ -132,7 +155,8 @@ faults! { ERAS:
         collateral_modern ["version-supported-consistent"];
     UnsupportedVersionDraftCode "unsupported-version-draft-code" T1 [Stdio Http]
         "an unsupported version is refused with the draft's -32004"
-        modern ["version-unsupported-32022"];
+        modern ["version-unsupported-32022"]
+        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-exact-match" "version-unsupported-on-every-method"];
     UnsupportedVersionStatus200 "unsupported-version-status-200" T1 [Http]
         "-32022 comes with status 200"
         modern ["version-unsupported-http-400"];
@@ -195,7 +219,7 @@ faults! { ERAS:
     UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
         "an unknown method is refused with -32042"
         modern ["error-no-32042"]
-        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404"];
+        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404" "logging-set-level-removed"];
     ResultTypeMissing "result-type-missing" T1 [Stdio Http]
         "results have no resultType"
         modern ["resulttype-present"];

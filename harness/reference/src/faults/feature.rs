@@ -27,9 +27,11 @@ faults! { FEATURES:
         collateral_legacy ["pagination-next-page-works"]
         collateral_modern ["pagination-cursor-accepted"];
     CursorDemanded "cursor-demanded" T1 [Stdio Http]
-        "lists without a cursor are refused"
+        "the list of tools is refused without a cursor"
         legacy ["pagination-first-page-without-params"]
-        modern ["pagination-first-page-without-cursor"];
+        modern ["pagination-first-page-without-cursor"]
+        collateral_legacy ["lifecycle-declared-capability-works"]
+        collateral_modern ["discover-capabilities-match-behaviour" "tools-list-answered"];
     NextPageRefused "next-page-refused" T1 [Stdio Http]
         "a cursor of the server's own is refused"
         legacy ["pagination-next-page-works"]
@@ -48,11 +50,28 @@ faults! { FEATURES:
         modern ["pagination-invalid-cursor-code"]
         collateral_legacy ["pagination-invalid-cursor-graceful"]
         collateral_modern ["pagination-invalid-cursor-graceful"];
+    CursorUsedUp "cursor-used-up" T1 [Stdio]
+        "a cursor is good for one page only"
+        legacy ["pagination-stable-cursors"]
+        modern ["pagination-stable-cursors"]
+        collateral_legacy ["pagination-next-page-works"]
+        collateral_modern ["pagination-cursor-accepted"];
+    CursorOfAnotherTypeFatal "cursor-of-another-type-fatal" T1 [Stdio]
+        "a cursor that is no string ends the server"
+        legacy ["pagination-invalid-cursor-graceful"]
+        modern ["pagination-invalid-cursor-graceful"]
+        collateral_legacy ["base-response-one-per-request" "errors-server-survives-bad-input"]
+        collateral_modern ["response-exactly-one-per-request"];
+    TemplatesUnknown "templates-unknown" T1 [Stdio Http]
+        "resources/templates/list is an unknown method"
+        legacy ["resources-templates-shape"]
+        modern ["resources-templates-list-answered"];
     ListInternalError "list-internal-error" T1 [Stdio Http]
         "tools/list is an internal error"
         legacy ["lifecycle-declared-capability-works"]
         modern ["tools-list-answered"]
-        collateral_legacy ["tools-list-shape"];
+        collateral_legacy ["tools-list-shape"]
+        collateral_modern ["discover-capabilities-match-behaviour"];
     ListAsObject "list-as-object" T1 [Stdio Http]
         "the list of tools is an object"
         legacy ["tools-list-shape"]
@@ -119,6 +138,13 @@ faults! { FEATURES:
         "an unknown tool is refused with -32601"
         legacy ["tools-unknown-tool-code-32602"]
         modern ["tools-call-unknown-tool-code"];
+    MalformedCallAsToolError "malformed-call-as-tool-error" T1 [Stdio Http]
+        "a call whose arguments are no object is a failed tool"
+        legacy ["tools-malformed-call-protocol-error"]
+        modern ["tools-call-malformed-request-error"];
+    ArgumentsDemanded "arguments-demanded" T1 [Stdio Http]
+        "calls without arguments are refused even where none are needed"
+        modern ["tools-call-arguments-optional"];
     ToolErrorAsProtocolError "tool-error-as-protocol-error" T1 [Stdio Http]
         "a tool that fails is a protocol error"
         legacy ["tools-execution-errors-in-result"]
@@ -207,6 +233,22 @@ faults! { FEATURES:
     ResourceNotFoundWithoutUri "resource-not-found-without-uri" T1 [Stdio Http]
         "the error for an unknown resource does not name it"
         modern ["resources-not-found-data-uri"];
+    MissingUriReadsFirst "missing-uri-reads-first" T1 [Stdio]
+        "resources/read without a uri reads the first resource"
+        legacy ["resources-read-missing-uri"]
+        modern ["resources-read-missing-uri-error"];
+    EmptyUriFatal "empty-uri-fatal" T1 [Stdio]
+        "reading the empty uri ends the server"
+        legacy ["resources-uri-validated"]
+        modern ["resources-validate-uri"]
+        collateral_legacy ["base-response-one-per-request" "errors-server-survives-bad-input"]
+        collateral_modern ["response-exactly-one-per-request"];
+    SubscribeAnswersUri "subscribe-answers-uri" T1 [Stdio Http]
+        "resources/subscribe answers with the uri"
+        legacy ["resources-subscribe-empty-result"];
+    SubscribeUndeclared "subscribe-undeclared" T1 [Stdio Http]
+        "resources/subscribe is served without being declared"
+        legacy ["resources-subscribe-needs-capability"];
     UpdatedUnsubscribed "updated-unsubscribed" T1 [Stdio Http]
         "updates are sent to clients that did not subscribe"
         legacy ["resources-updated-only-after-subscribe"];
@@ -226,7 +268,17 @@ faults! { FEATURES:
         legacy ["prompts-missing-argument-32602"]
         modern ["prompts-get-missing-required-argument"]
         collateral_legacy ["prompts-validates-arguments"]
-        collateral_modern ["prompts-validate-arguments" "prompts-get-non-string-argument"];
+        collateral_modern ["prompts-validate-arguments"];
+    PromptValuesUnchecked "prompt-values-unchecked" T1 [Stdio Http]
+        "prompts are filled in with values that are no strings"
+        legacy ["prompts-validates-arguments"]
+        modern ["prompts-get-non-string-argument"]
+        collateral_modern ["prompts-validate-arguments"];
+    PromptArgumentsDemanded "prompt-arguments-demanded" T1 [Stdio Http]
+        "prompts without arguments are refused when arguments are left out"
+        legacy ["prompts-optional-args-omittable"]
+        modern ["prompts-get-arguments-optional"]
+        collateral_legacy ["prompts-missing-argument-32602"];
     PromptRoleSystem "prompt-role-system" T1 [Stdio Http]
         "a prompt message has the role system"
         legacy ["prompts-message-role"]
@@ -277,6 +329,30 @@ faults! { FEATURES:
         "the arguments of an unknown prompt are completed"
         legacy ["completion-invalid-prompt-32602"]
         modern ["completion-unknown-prompt"];
+    CompletionGapsTaken "completion-gaps-taken" T1 [Stdio Http]
+        "completion without an argument is served"
+        legacy ["completion-missing-arguments-32602"]
+        modern ["completion-missing-argument"];
+    CompletionOddValueFatal "completion-odd-value-fatal" T1 [Stdio]
+        "completion of a value that is no string ends the server"
+        legacy ["completion-validates-inputs"]
+        modern ["completion-validate-inputs"]
+        collateral_legacy ["completion-missing-arguments-32602" "base-response-one-per-request" "errors-server-survives-bad-input"]
+        collateral_modern ["completion-missing-argument" "response-exactly-one-per-request"];
+    CompletionWithoutPrompts "completion-without-prompts" T1 [Stdio Http]
+        "references to prompts are refused"
+        legacy ["completion-ref-prompt"]
+        modern ["completion-ref-prompt"];
+    CompletionWithoutTemplates "completion-without-templates" T1 [Stdio Http]
+        "references to templates are refused"
+        legacy ["completion-ref-resource"]
+        modern ["completion-ref-resource"];
+    EmergencyUnknown "emergency-unknown" T1 [Stdio Http]
+        "the level emergency is refused"
+        legacy ["logging-all-levels-accepted"];
+    SetLevelInModern "set-level-in-modern" T1 [Stdio Http]
+        "logging/setLevel is served in the revision that has none"
+        modern ["logging-set-level-removed"];
     LogLevelUnchecked "log-level-unchecked" T1 [Stdio Http]
         "unknown log levels are taken"
         legacy ["logging-invalid-level-32602"]

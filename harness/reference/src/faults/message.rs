@@ -112,25 +112,25 @@ faults! { MESSAGES:
         legacy ["errors-code-and-message-present"]
         modern ["error-member-shape"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
     ErrorAsString "error-as-string" T1 [Stdio Http]
         "the error for an unknown method is a string"
         legacy ["errors-code-and-message-present"]
         modern ["error-member-shape"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
     ErrorCodeString "error-code-string" T1 [Stdio Http]
         "the code of the error for an unknown method is a string"
         legacy ["errors-code-integer"]
         modern ["error-code-integer"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
     ErrorCodeFractional "error-code-fractional" T1 [Stdio Http]
         "the code of the error for an unknown method is a fraction"
         legacy ["errors-code-integer"]
         modern ["error-code-integer"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
     MetaNotObject "meta-not-object" T1 [Stdio Http]
         "the _meta of results is an array"
         legacy ["meta-is-object"]
@@ -224,5 +224,6 @@ faults! { MESSAGES:
     UnknownMethodWrongCode "unknown-method-wrong-code" T1 [Stdio Http]
         "an unknown method is refused with -32600"
         legacy ["errors-method-not-found-32601"]
-        modern ["error-method-not-found-32601" "http-method-not-found-404"];
+        modern ["error-method-not-found-32601" "http-method-not-found-404"]
+        collateral_modern ["logging-set-level-removed"];
 }
