@@ -562,6 +562,8 @@ pub struct Retry {
     pub responses: Option<Spanned<Template>>,
     /// Answers added to the responses, under keys of their own.
     pub also: Vec<(String, Spanned<Template>)>,
+    /// Pointers of what is wrong on purpose in the message.
+    pub wrong: Vec<String>,
     pub handle: Option<Spanned<String>>,
     pub within: Option<Duration>,
     pub judgements: Vec<Judgement>,

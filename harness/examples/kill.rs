@@ -35,7 +35,7 @@ fn main() {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build() else {
             continue;
         };
-        let row = runtime.block_on(suite.kill_row(info));
+        let row = runtime.block_on(suite.cross_row(info));
         if wanted.is_empty() && row.outcome() != Outcome::Survived && row.extra.is_empty() {
             continue;
         }

@@ -261,6 +261,7 @@ pub(crate) static RETRY: Shape = Shape {
         key("state", Value::Data, "Instead of the state that was given; null leaves it out."),
         key("responses", Value::Data, "Instead of what the answering policy makes of the input requests."),
         key("also", Value::Any, "Answers beside those, by keys that were not asked for."),
+        WRONG,
         AS,
         WITHIN,
         EXPECT,

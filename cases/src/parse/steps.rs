@@ -263,6 +263,7 @@ impl Lower<'_> {
         };
         let responses = transpose(fields.value("responses").map(|node| self.template(node)));
         let also = transpose(fields.value("also").map(|node| self.named_templates(node)));
+        let wrong = self.wrong(fields);
         let within = self.within(fields);
         let handle = self.new_handle(fields, Binding::Request);
         let judgements = self.judgements(fields);
@@ -273,6 +274,7 @@ impl Lower<'_> {
             state: state?,
             responses: responses?,
             also: also?.unwrap_or_default(),
+            wrong,
             handle: handle?,
             within: within?,
             judgements,

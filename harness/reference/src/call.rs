@@ -212,7 +212,8 @@ impl Call {
         if missing.is_empty() {
             return Ok(questions.iter().filter_map(|(key, _)| self.flow.answers.get(*key).cloned()).collect());
         }
-        if self.flow.rounds > 0 && self.has(Fault::MissingResponseRefused) && questions.len() > missing.len() {
+        let lacking = questions.len() > missing.len() || self.flow.responses.is_empty();
+        if self.flow.rounds > 0 && self.has(Fault::MissingResponseRefused) && lacking {
             return Err(RpcError::invalid_params("an answer is missing").into());
         }
         Err(Stop::Input(self.interim(missing)))

@@ -65,6 +65,7 @@ pub(crate) fn open(server: &Arc<Server>, params: &Params, outlet: Outlet) -> Res
     match meta.get(CAPABILITIES_KEY) {
         Some(Value::Object(capabilities)) => call.capabilities = capabilities.clone(),
         None if server.has(Fault::MissingCapabilitiesServed) || server.has(Fault::MissingMetaServed) => {}
+        Some(_) if server.has(Fault::CapabilitiesOfAnyType) => {}
         _ => return Err(invalid(CAPABILITIES_KEY)),
     }
     let client = meta.get(CLIENT_KEY).and_then(|client| client.get("name")).and_then(Value::as_str);
@@ -76,6 +77,20 @@ pub(crate) fn open(server: &Arc<Server>, params: &Params, outlet: Outlet) -> Res
         && call.capabilities.keys().any(|name| !KNOWN.contains(&name.as_str()))
     {
         return Err(invalid("no capabilities but known ones"));
+    }
+    let refused = |key: &String| {
+        (server.has(Fault::UnknownMetaKeyRefused)
+            && !key.starts_with("io.modelcontextprotocol/")
+            && !KNOWN_META.contains(&key.as_str()))
+            || (server.has(Fault::TraceRefused) && key == "traceparent")
+    };
+    if meta.keys().any(refused) {
+        return Err(invalid("no keys but known ones"));
+    }
+    if server.has(Fault::NegativeTokenRefused)
+        && meta.get("progressToken").and_then(Value::as_i64).is_some_and(|token| token < 0)
+    {
+        return Err(invalid("a progress token that is a string"));
     }
     call.level = level(server, meta)?;
     call.token = params.progress_token();
@@ -160,6 +175,9 @@ fn version_served(server: &Server, version: &str) -> Result<(), RpcError> {
     };
     Err(error.status(if server.has(Fault::UnsupportedVersionStatus200) { 200 } else { 400 }))
 }
+
+/// The keys of `_meta` without the protocol's prefix.
+const KNOWN_META: &[&str] = &["progressToken", "traceparent", "tracestate", "baggage"];
 
 /// The client capabilities that the protocol defines.
 const KNOWN: &[&str] = &["elicitation", "sampling", "roots", "experimental", "extensions", "tasks"];

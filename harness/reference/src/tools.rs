@@ -430,7 +430,7 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
             tool.insert("inputSchema".to_owned(), json!({"type": "string"}));
         }
         if fail && call.has(Fault::ToolSchemaInvalid) {
-            tool.insert("inputSchema".to_owned(), json!({"type": "object", "required": "text"}));
+            tool.insert("inputSchema".to_owned(), json!({"type": "object", "properties": {"text": {"type": "strin"}}}));
         }
         if fail && call.has(Fault::ToolNameWithSpace) {
             tool.insert("name".to_owned(), json!("fail always"));

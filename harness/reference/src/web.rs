@@ -123,6 +123,10 @@ async fn post(server: &Arc<Server>, headers: &HeaderMap, body: RequestBody) -> R
     if !media_type(kind).eq_ignore_ascii_case("application/json") {
         return empty(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
+    let literal = text(headers, ACCEPT.as_str()) == Some("application/json, text/event-stream");
+    if server.has(Fault::AcceptComparedLiterally) && !literal {
+        return empty(StatusCode::NOT_ACCEPTABLE);
+    }
     if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
         return empty(StatusCode::NOT_ACCEPTABLE);
     }

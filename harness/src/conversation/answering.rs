@@ -112,7 +112,7 @@ fn turned_down(method: &str, sound: Value, action: &str) -> Value {
 fn malformed(method: &str) -> Value {
     match method {
         "roots/list" => json!({"roots": "none"}),
-        "elicitation/create" => json!({"action": "perhaps"}),
+        "elicitation/create" => json!({"action": "accept", "content": 17}),
         _ => json!({"role": 7}),
     }
 }

@@ -85,6 +85,17 @@ pub struct OpenError {
     pub conversation: Option<Conversation>,
 }
 
+impl OpenError {
+    /// The handshake was answered by a result, and that result cannot be used: the server means to serve the era.
+    pub fn meant_to_serve(&self) -> bool {
+        match &self.kind {
+            OpenErrorKind::Refused(answer) => answer.kind == AnswerKind::Result,
+            OpenErrorKind::UnknownVersion(_) => true,
+            OpenErrorKind::Send(_) | OpenErrorKind::Start(_) => false,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum OpenErrorKind {
     #[error("{0}")]

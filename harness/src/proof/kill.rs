@@ -102,8 +102,26 @@ impl Suite {
         self.judge_reference(&config, transport).await
     }
 
-    /// Judges one fault over every transport where it shows, and holds the findings against what it breaks.
+    /// The cases that name a requirement which the fault breaks.
+    fn own(&self, info: &FaultInfo) -> Self {
+        let names_broken = |case: &Case| {
+            info.breaks.iter().any(|(id, revision)| {
+                revision.parse::<Revision>().is_ok_and(|revision| case.requirement_ids(revision).contains(id))
+            })
+        };
+        let cases = self.cases.iter().filter(|case| names_broken(case)).cloned().collect();
+        Self { cases, named: self.named.clone() }
+    }
+
+    /// Judges one fault by its own cases and all rules; by everything where that does not find it, because a rule has its
+    /// occasions from cases of others.
     pub async fn kill_row(&self, info: &FaultInfo) -> Row {
+        let row = self.own(info).cross_row(info).await;
+        if row.missed.is_empty() { row } else { self.cross_row(info).await }
+    }
+
+    /// Judges one fault by everything over every transport where it shows, and holds the findings against what it breaks.
+    pub async fn cross_row(&self, info: &FaultInfo) -> Row {
         let breaks: BTreeSet<(String, String)> = pairs(info.breaks);
         let allowed: BTreeSet<(String, String)> = breaks.union(&pairs(info.collateral)).cloned().collect();
         let (judged, open): (BTreeSet<_>, BTreeSet<_>) =

@@ -25,6 +25,8 @@ pub struct OwnFault {
 
 /// One fault of a trace is enough to find what made it; a loop could make thousands.
 const MOST_FAULTS: usize = 5;
+/// What only a server makes, perhaps in another conversation.
+const ALWAYS_GIVEN: [&str; 2] = ["/params/cursor", "/params/requestState"];
 /// Requests of the server whose method is kept for our answer.
 const MOST_ASKED: usize = 4_096;
 
@@ -63,6 +65,9 @@ pub fn own_faults(events: &[Arc<Event>]) -> Vec<OwnFault> {
         let value = json.pointer(part).map(Json::to_value).unwrap_or_default();
         let Ok(problems) = validate(revision(era, json), name, &value) else { continue };
         let ours = problems.into_iter().filter(|problem| problem.contested.is_none()).find(|problem| {
+            if ALWAYS_GIVEN.contains(&problem.pointer.as_str()) {
+                return false;
+            }
             let value = json.pointer(part).and_then(|json| json.pointer(&problem.pointer));
             !value.is_some_and(|value| was_given(value, events.get(..index).unwrap_or_default()))
         });
@@ -156,10 +161,11 @@ mod tests {
 
     #[test]
     fn what_the_server_gave_may_be_handed_back() {
-        let script = r#"> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-            < {"jsonrpc":"2.0","id":1,"result":{"tools":[],"nextCursor":17}}
-            > {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":17}}
-            > {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":18}}"#;
+        let script = r#"> {"jsonrpc":"2.0","id":1,"method":"resources/list"}
+            < {"jsonrpc":"2.0","id":1,"result":{"resources":[{"uri":17}],"nextCursor":18}}
+            > {"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":17}}
+            > {"jsonrpc":"2.0","id":3,"method":"resources/list","params":{"cursor":18}}
+            > {"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":19}}"#;
         assert_eq!(faults("2025-11-25 stdio", script).len(), 1);
     }
 

@@ -242,11 +242,18 @@ impl Runner {
         let mut loose = to_end;
         let mut sessions = Vec::new();
         let Probed { legacy, modern } = probed;
-        let (legacy_talk, legacy_failed) = match legacy {
-            Ok(talk) => (Some(talk), None),
-            Err(error) => (None, error.conversation),
+        let mut failed = None;
+        let legacy_talk = match legacy {
+            Ok(talk) => Some(talk),
+            Err(error) if error.meant_to_serve() => {
+                failed = error.conversation;
+                None
+            }
+            Err(error) => {
+                loose.extend(error.conversation);
+                None
+            }
         };
-        loose.extend(legacy_failed);
         for (era, talk, surface) in
             [(Era::Legacy, legacy_talk, legacy_surface), (Era::Modern, modern.talk, modern_surface)]
         {
@@ -259,7 +266,13 @@ impl Runner {
         }
         // Conversations that nothing is judged by are ended all the same.
         let ending = async { futures_util::future::join_all(loose.iter().map(Conversation::end)).await };
+        let failing = async {
+            if let Some(talk) = &failed {
+                self.failed_handshake(talk).await;
+            }
+        };
         let playing = futures_util::future::join_all(sessions.into_iter().map(|session| self.play(session)));
+        let playing = async { tokio::join!(failing, playing) };
         tokio::join!(ending, playing);
     }
 
@@ -469,6 +482,25 @@ impl Runner {
         if failed && self.options.fail_fast {
             self.stop_inside.send_replace(true);
         }
+    }
+
+    /// An era whose handshake is answered by a result that cannot be used is not served; what breaks it there is told all
+    /// the same, and nothing else is.
+    async fn failed_handshake(&self, talk: &Conversation) {
+        let era = talk.era();
+        talk.end().await;
+        let events = talk.events();
+        let file = self.write_trace(talk, &events);
+        if !self.options.revisions.contains(&era.judged()) {
+            return;
+        }
+        let place = Place { revision: era.judged(), version: era.judged(), transport: talk.transport() };
+        let mut tally = RuleTally::default();
+        let repro = format!("mcp-conform run {} --revision {}", self.options.repro_target, place.revision);
+        tally.add(rules::judge(&events), &events, file.as_deref(), &|_| repro.clone());
+        let mut results = tally.results(place, &|rule, row| self.wants_row(rule, row));
+        results.retain(|result| matches!(result.verdict, Verdict::Fail | Verdict::Warn | Verdict::Contested));
+        self.add(results);
     }
 
     /// A message of ours that breaks the schema and is not marked so: what was judged by it may be wrong.

@@ -306,6 +306,7 @@ impl Player<'_> {
         call.params = Some(params);
         call.id = None;
         call.token = None;
+        call.wrong.extend(step.wrong.iter().cloned());
         let mut handle = self.dispatch(&talk, call).await?;
         self.settle(&mut handle, step.within).await;
         self.conclude(round, handle, step.handle.as_ref(), &step.judgements, &step.captures)

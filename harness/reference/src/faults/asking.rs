@@ -15,12 +15,16 @@ faults! { ASKING:
         "input is asked for although the client cannot give it"
         legacy [
             "elicitation-needs-client-capability" "sampling-needs-client-capability"
+            "roots-needs-client-capability" "roots-checks-capability"
             "lifecycle-only-negotiated-capabilities"
         ]
-        modern ["meta-not-rely-on-undeclared-capability" "sampling-requires-capability" "roots-requires-capability"]
+        modern [
+            "meta-not-rely-on-undeclared-capability" "sampling-requires-capability" "roots-requires-capability"
+            "roots-check-capability" "elicitation-only-supported-modes" "elicitation-url-only-client"
+        ]
         collateral_legacy ["elicitation-mode-supported"]
         collateral_modern [
-            "elicitation-only-supported-modes" "stateless-no-capability-inference"
+            "stateless-capabilities-not-remembered" "stateless-no-capability-inference"
             "elicitation-missing-capability-error" "sampling-missing-capability-error"
         ];
     MissingCapabilityAsUnknownMethod "missing-capability-as-unknown-method" T1 [Stdio Http]
@@ -94,7 +98,7 @@ faults! { ASKING:
         "answers that were not asked for are refused"
         modern ["mrtr-extra-responses-ignored"];
     MissingResponseRefused "missing-response-refused" T1 [Stdio Http]
-        "a retry that lacks one of two answers is refused"
+        "a retry that lacks an answer is refused"
         modern ["mrtr-missing-responses-reasked"];
     InputAnswersUnchecked "input-answers-unchecked" T1 [Stdio Http]
         "whatever the client answers is taken"

@@ -144,7 +144,8 @@ faults! { ERAS:
         collateral_modern ["meta-missing-protocol-version-rejected"];
     UnsupportedVersionWithoutData "unsupported-version-without-data" T1 [Stdio Http]
         "-32022 comes without data"
-        modern ["version-unsupported-lists-supported" "version-unsupported-echoes-requested"];
+        modern ["version-unsupported-lists-supported"]
+        collateral_modern ["version-unsupported-echoes-requested"];
     UnsupportedVersionWithoutRequested "unsupported-version-without-requested" T1 [Stdio Http]
         "-32022 does not repeat the version"
         modern ["version-unsupported-echoes-requested"];
@@ -169,10 +170,11 @@ faults! { ERAS:
             "meta-missing-object-rejected" "meta-missing-protocol-version-rejected"
             "meta-missing-client-capabilities-rejected"
         ]
-        personality MODERN;
+        personality MODERN
+        collateral_modern ["http-body-is-source-of-truth" "meta-required-on-every-method"];
     MissingCapabilitiesServed "missing-capabilities-served" T1 [Stdio Http]
         "requests without clientCapabilities are served"
-        modern ["meta-missing-client-capabilities-rejected"];
+        modern ["meta-missing-client-capabilities-rejected" "meta-required-on-every-method"];
     MissingMetaStatus200 "missing-meta-status-200" T1 [Http]
         "requests without required metadata are refused with status 200"
         modern ["meta-missing-http-400"];
@@ -183,19 +185,32 @@ faults! { ERAS:
     ClientInfoDemanded "client-info-demanded" T1 [Stdio Http]
         "requests without clientInfo are refused"
         modern ["meta-clientinfo-optional"];
+    UnknownMetaKeyRefused "unknown-meta-key-refused" T1 [Stdio Http]
+        "requests with a key in _meta that the server does not know are refused"
+        modern ["meta-unknown-keys-tolerated"];
+    TraceRefused "trace-refused" T1 [Stdio Http]
+        "requests with trace context in _meta are refused"
+        modern ["meta-trace-accepted"];
+    CapabilitiesOfAnyType "capabilities-of-any-type" T1 [Stdio Http]
+        "clientCapabilities may be anything"
+        modern ["meta-field-types"];
+    NegativeTokenRefused "negative-token-refused" T1 [Stdio Http]
+        "progress tokens below zero are refused"
+        modern ["progress-token-types"];
     UnknownCapabilityRefused "unknown-capability-refused" T1 [Stdio Http]
         "unknown client capabilities are refused"
         modern ["meta-unknown-capabilities-tolerated"];
     CapabilitiesRemembered "capabilities-remembered" T1 [Stdio]
         "the capabilities of one request hold for the later ones"
         modern ["stateless-capabilities-not-remembered" "stateless-no-capability-inference"]
-        collateral_modern ["meta-not-rely-on-undeclared-capability"];
+        collateral_modern [
+            "meta-not-rely-on-undeclared-capability" "elicitation-only-supported-modes" "roots-check-capability" "roots-requires-capability" "sampling-requires-capability"
+        ];
     CapabilitiesCachedByClient "capabilities-cached-by-client" T1 [Stdio]
         "the capabilities of one request hold for all that name the same client"
         modern ["stateless-capabilities-not-remembered"]
         collateral_modern [
-            "stateless-no-capability-inference" "meta-not-rely-on-undeclared-capability"
-            "meta-clientinfo-not-behavioural"
+            "stateless-no-capability-inference" "meta-not-rely-on-undeclared-capability" "meta-clientinfo-not-behavioural" "elicitation-only-supported-modes" "roots-check-capability" "roots-requires-capability" "sampling-requires-capability"
         ];
     UnknownMethodStatus200 "unknown-method-status-200" T1 [Http]
         "an unknown method is refused with status 200"

@@ -417,7 +417,7 @@ faults! { FEATURES:
     SubscriptionTagOnProgress "subscription-tag-on-progress" T1 [Stdio Http]
         "progress carries the tag of a subscription"
         modern ["meta-subscription-id-absent-elsewhere" "sub-no-request-scoped-notifications"];
-    MalformedCancelFatal "malformed-cancel-fatal" T1 [Stdio Http]
+    MalformedCancelFatal "malformed-cancel-fatal" T1 [Stdio]
         "a cancellation without an id ends the server"
         legacy ["cancel-malformed-ignored"]
         modern ["cancel-malformed-ignored"]

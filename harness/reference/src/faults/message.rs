@@ -39,7 +39,7 @@ faults! { MESSAGES:
         legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
         collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
-        collateral_modern ["response-exactly-one-per-request"];
+        collateral_modern ["response-exactly-one-per-request" "stateless-interleaving"];
     ErrorIdStringified "error-id-stringified" T1 [Stdio Http]
         "a numeric id comes back as a string with an error"
         legacy ["errors-id-echoed"]
@@ -49,13 +49,13 @@ faults! { MESSAGES:
         legacy ["base-response-id-type-preserved"]
         modern ["response-id-echo-exact"]
         collateral_legacy ["base-response-one-per-request" "base-response-id-echoes-request"]
-        collateral_modern ["response-exactly-one-per-request"];
+        collateral_modern ["response-exactly-one-per-request" "cancel-isolated"];
     IdOwnCounter "id-own-counter" T1 [Stdio Http]
         "the lists of tools carry ids of the server's own counting"
         legacy ["base-response-id-echoes-request"]
         modern ["response-id-echo-exact"]
-        collateral_legacy ["base-response-one-per-request" "errors-id-echoed"]
-        collateral_modern ["response-exactly-one-per-request" "error-id-echo"];
+        collateral_legacy ["base-response-one-per-request" "errors-id-echoed" "stdio-messages-terminated" "stdio-reads-line-framing"]
+        collateral_modern ["response-exactly-one-per-request" "error-id-echo" "stateless-interleaving"];
     BigIdRounded "big-id-rounded" T1 [Stdio Http]
         "ids beyond 2^53 come back as a double keeps them"
         legacy ["base-response-id-echoes-request"]
@@ -176,10 +176,20 @@ faults! { MESSAGES:
         modern ["meta-reserved-prefix-not-squatted"];
     NotificationAnswered "notification-answered" T1 [Stdio Http]
         "notifications are answered"
-        legacy ["base-no-response-to-notification"];
+        legacy ["base-no-response-to-notification"]
+        collateral_legacy [
+            "base-response-id-echoes-request" "base-response-one-per-request" "http-accepted-notification-202"
+            "http-accepted-notification-no-body" "cancel-unknown-id-ignored"
+            "base-request-shaped-notification-not-answered"
+        ]
+        collateral_modern [
+            "response-id-echo-exact" "response-exactly-one-per-request" "http-notification-202"
+            "http-notification-refused-status" "cancel-http-notification-unneeded"
+        ];
     RequestWithoutIdAnswered "request-without-id-answered" T1 [Stdio Http]
         "a request method without an id is answered"
-        legacy ["base-request-shaped-notification-not-answered"];
+        legacy ["base-request-shaped-notification-not-answered"]
+        collateral_legacy ["base-response-id-echoes-request" "base-response-one-per-request"];
     OwnIdNull "own-id-null" T1 [Stdio Http]
         "the server's own requests have the id null"
         legacy ["base-request-id-not-null"];

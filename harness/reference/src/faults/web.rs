@@ -45,6 +45,20 @@ faults! { WEB:
         legacy ["http-request-answered-json-or-sse"]
         modern ["http-request-response-content-type"]
         collateral_legacy ["http-get-sse-or-405"];
+    AcceptComparedLiterally "accept-compared-literally" T1 [Http]
+        "Accept is compared with one text"
+        legacy ["http-accept-parsed-liberally"]
+        modern ["http-accept-both-required"];
+    LastEventIdRefused "last-event-id-refused" T1 [Http]
+        "a request with Last-Event-ID is refused"
+        modern ["http-last-event-id-ignored"];
+    UnknownParamHeaderRefused "unknown-param-header-refused" T1 [Http]
+        "a Mcp-Param header that stands for no argument is refused"
+        modern ["header-intermediary-unknown-param-ignored"];
+    EncodedNameUnchecked "encoded-name-unchecked" T1 [Http]
+        "Mcp-Name in base64 is not compared with the body"
+        modern ["header-name-base64-mismatch"]
+        collateral_modern ["header-invalid-base64-rejected"];
     GetHangs "get-hangs" T1 [Http]
         "GET is never answered"
         legacy ["http-get-sse-or-405" "http-get-open-delivers-headers-promptly"];
@@ -79,10 +93,9 @@ faults! { WEB:
         legacy ["session-id-nondeterministic" "session-id-cryptographically-secure"];
     DeleteKeepsSession "delete-keeps-session" T1 [Http]
         "a session lives on after DELETE"
-        legacy ["session-terminated-404"]
-        collateral_legacy ["session-terminated-404-all-methods"];
+        legacy ["session-terminated-404" "session-terminated-404-all-methods"];
     DeleteEndsAllSessions "delete-ends-all-sessions" T1 [Http]
-        "DELETE ends every session"
+        "DELETE ends every session of a client that declared the same"
         legacy ["session-delete-only-named-session"];
     VersionHeaderUnchecked "version-header-unchecked" T1 [Http]
         "any MCP-Protocol-Version is accepted"
@@ -204,7 +217,7 @@ faults! { WEB:
     HeaderMismatchDraftCode "header-mismatch-draft-code" T1 [Http]
         "a header that differs is refused with the draft's -32001"
         modern ["header-mismatch-code-32020"]
-        collateral_modern ["error-legacy-range-not-used" "http-header-method-mismatch" "header-method-missing" "header-name-missing" "http-version-header-mismatch"];
+        collateral_modern ["http-header-method-mismatch" "http-version-header-mismatch" "error-legacy-range-not-used"];
     ParamHeadersIgnored "param-headers-ignored" T1 [Http]
         "the headers of arguments are not looked at"
         modern ["param-header-mismatch" "param-header-missing"]
@@ -223,7 +236,7 @@ faults! { WEB:
         "every request is redirected to another port"
         legacy ["base-implements-base-and-lifecycle"]
         modern ["discover-implemented"];
-    ServesPages "serves-pages" T1 [Http]
+    ServesPages "serves-pages" T2 [Http]
         "every request is answered with a page"
         legacy ["http-request-answered-json-or-sse" "base-implements-base-and-lifecycle"]
         modern ["http-request-response-content-type" "discover-implemented"]

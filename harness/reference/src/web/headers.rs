@@ -38,6 +38,9 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
         }
         Some(_) => {}
     }
+    if server.has(Fault::LastEventIdRefused) && headers.contains_key("last-event-id") {
+        return Err(RpcError::invalid_request("streams cannot be resumed").status(400));
+    }
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -50,6 +53,7 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
         None if server.has(Fault::NameHeaderOptional) => Ok(()),
         None => Err(mismatch(server, "Mcp-Name is missing")),
         Some(_) if server.has(Fault::NameHeaderMismatchServed) => Ok(()),
+        Some(said) if said.starts_with("=?base64?") && server.has(Fault::EncodedNameUnchecked) => Ok(()),
         Some(said) => match decoded(server, said) {
             None => Err(mismatch(server, "Mcp-Name is not valid base64")),
             // Without a name there is nothing to compare with: that is for the method itself to refuse.
@@ -71,6 +75,12 @@ pub(crate) fn check_arguments(call: &Call, headers: &HeaderMap, params: &Params)
     let Some(tool) = tools::find(call, name) else { return Ok(()) };
     let mut mirrored = Vec::new();
     collect(tool.get("inputSchema"), params.get("arguments"), &mut mirrored);
+    let stands = |name: &str| mirrored.iter().any(|(header, _)| header.eq_ignore_ascii_case(name));
+    if server.has(Fault::UnknownParamHeaderRefused)
+        && headers.keys().filter_map(|name| name.as_str().strip_prefix("mcp-param-")).any(|name| !stands(name))
+    {
+        return Err(mismatch(server, "a Mcp-Param header stands for no argument"));
+    }
     for (header, value) in mirrored {
         let header = format!("mcp-param-{}", header.to_ascii_lowercase());
         let said = plain(server, headers, &header)?;

@@ -117,7 +117,11 @@ pub(crate) fn delete(server: &Arc<Server>, headers: &HeaderMap) -> Response<Repl
     if server.has(Fault::DeleteKeepsSession) {
         return empty(StatusCode::NO_CONTENT);
     }
-    let ended = if server.has(Fault::DeleteEndsAllSessions) { server.sessions() } else { vec![session] };
+    let mut ended = vec![session.clone()];
+    if server.has(Fault::DeleteEndsAllSessions) {
+        let alike = |other: &Arc<Session>| other.id != session.id && other.capabilities() == session.capabilities();
+        ended.extend(server.sessions().into_iter().filter(|other| !session.capabilities().is_empty() && alike(other)));
+    }
     for session in ended {
         server.remove_session(&session.id);
         session.flights.cancel_all();
