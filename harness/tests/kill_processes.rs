@@ -34,7 +34,7 @@ fn shows(fault: &str, transport: Transport) -> Option<Shows> {
         ("exits-after-first-request", _) => Shows::Closed,
         ("wants-configuration", _) => Shows::Target(&["needs-configuration"]),
         ("never-answers", _) => Shows::Target(&["no-answer"]),
-        ("endless-line" | "garbage-bytes", _) => Shows::Target(&["not-mcp"]),
+        ("endless-line" | "garbage-bytes" | "serves-pages", _) => Shows::Target(&["not-mcp"]),
         // 64 MiB in each answer: not read in time, or more than is kept.
         ("huge-message", _) => Shows::Target(&["not-mcp", "no-answer"]),
         ("endless-stream", _) => Shows::Target(&["no-answer", "not-mcp"]),

@@ -93,7 +93,7 @@ async fn a_server_that_never_listens_is_ended() {
     assert!(matches!(error, ServeError::NotListening { .. }), "{error}");
     let diagnosis = diagnose_serve(&error, &recorder.events(0));
     assert_eq!(diagnosis.status, TargetStatus::Unreachable);
-    assert!(diagnosis.message.contains("--timeout"), "{}", diagnosis.message);
+    assert!(diagnosis.message.contains("--patience"), "{}", diagnosis.message);
     assert!(recorder.events(0).iter().any(|event| matches!(event.body, Body::Exited(_))));
 }
 

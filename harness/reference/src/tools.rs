@@ -418,7 +418,7 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
     {
         tools.insert(1, first);
     }
-    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(5) {
+    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(2) {
         tools.swap(0, 1);
     }
     for tool in tools.iter_mut().filter_map(Value::as_object_mut) {

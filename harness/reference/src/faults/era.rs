@@ -132,8 +132,8 @@ faults! { ERAS:
         collateral_modern ["version-exact-match"];
     VersionsComparedAsText "versions-compared-as-text" T1 [Stdio Http]
         "every version that sorts behind the own one is served"
-        modern ["version-exact-match" "version-unsupported-32022"]
-        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-unsupported-on-every-method"];
+        modern ["version-exact-match"]
+        collateral_modern ["version-unsupported-32022" "discover-unsupported-version" "era-recognisable-error" "version-unsupported-on-every-method"];
     VersionCheckedOnce "version-checked-once" T1 [Stdio Http]
         "the version is checked on the first request only"
         modern ["version-unsupported-on-every-method"]

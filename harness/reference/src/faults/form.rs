@@ -91,7 +91,8 @@ faults! { FORMS:
         "structuredContent is a list"
         legacy ["tools-structured-is-object"]
         modern ["structured-content-matches-output-schema"]
-        collateral_legacy ["tools-output-conforms-to-schema"];
+        collateral_legacy ["tools-output-conforms-to-schema" "tools-structured-also-as-text"]
+        collateral_modern ["structured-content-text-copy"];
     SamplingPriorityOutOfRange "sampling-priority-out-of-range" T1 [Stdio Http]
         "a priority of a model is 10"
         legacy ["sampling-priorities-range"]

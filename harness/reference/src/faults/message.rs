@@ -82,7 +82,10 @@ faults! { MESSAGES:
         legacy ["base-response-one-per-request"]
         modern ["response-exactly-one-per-request"]
         personality SSE
-        collateral_legacy ["base-response-id-echoes-request" "sse-no-message-after-response"]
+        collateral_legacy [
+            "base-response-id-echoes-request" "sse-no-message-after-response" "base-no-response-to-notification"
+            "base-request-shaped-notification-not-answered"
+        ]
         collateral_modern ["response-id-echo-exact"];
     NeverAnswersPromptsList "never-answers-prompts-list" T1 [Stdio Http]
         "prompts/list is never answered"
