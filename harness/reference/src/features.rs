@@ -116,6 +116,14 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
             return Err(refused());
         }
     }
+    let mut items = items;
+    if offset == 0 && key == "tools" && call.has(Fault::ToolOrderChanges) {
+        let mut memory = lock(&call.server.memory);
+        memory.swapped = !memory.swapped;
+        if memory.swapped {
+            items.swap(0, 1);
+        }
+    }
     let total = items.len();
     let size = call.server.config.page_size.unwrap_or(usize::MAX).max(1);
     let start = if offset > 0 && call.has(Fault::PagesOverlap) { offset - 1 } else { offset };

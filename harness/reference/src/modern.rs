@@ -218,9 +218,6 @@ fn discovered(server: &Server) -> Value {
         "instructions": INSTRUCTIONS,
     });
     if let Some(result) = result.as_object_mut() {
-        if server.has(Fault::DiscoverListsNothing) {
-            result.insert("supportedVersions".to_owned(), json!([]));
-        }
         if server.has(Fault::DiscoverListsUnserved) {
             result.insert("supportedVersions".to_owned(), json!([MODERN, "2027-01-15"]));
         }

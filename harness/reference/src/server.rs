@@ -78,6 +78,7 @@ pub(crate) struct Memory {
     pub(crate) discovered: bool,
     pub(crate) last_cursor: Option<String>,
     pub(crate) mismatched: bool,
+    pub(crate) swapped: bool,
 }
 
 /// Where messages go: a pipe, the stream of a request, the general stream of a session.

@@ -418,9 +418,6 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
     {
         tools.insert(1, first);
     }
-    if call.has(Fault::ToolOrderChanges) && call.server.count().is_multiple_of(2) {
-        tools.swap(0, 1);
-    }
     for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
         let fail = tool.get("name") == Some(&json!("fail"));
         if fail && call.has(Fault::ToolWithoutSchema) {

@@ -82,7 +82,19 @@ faults! { ERAS:
     PingUnknown "ping-unknown" T1 [Stdio Http]
         "ping is an unknown method"
         legacy ["ping-empty-result"]
-        collateral_legacy ["base-implements-base-and-lifecycle" "base-response-id-echoes-request" "version-header-negotiated-accepted" "ping-params-optional"];
+        collateral_legacy [
+            "base-implements-base-and-lifecycle"
+            "base-response-id-echoes-request"
+            "version-header-negotiated-accepted"
+            "ping-params-optional"
+            "cancel-race-graceful"
+            "progress-from-client-unknown-token"
+            "stdio-messages-terminated"
+            "stdio-reads-line-framing"
+            "errors-server-survives-bad-input"
+            "roots-error-handled"
+            "roots-list-changed-accepted"
+        ];
     PingNotEmpty "ping-not-empty" T1 [Stdio Http]
         "the result of ping is not empty"
         legacy ["ping-empty-result"];
@@ -93,7 +105,20 @@ faults! { ERAS:
     PingNeverAnswered "ping-never-answered" T1 [Stdio Http]
         "ping is never answered"
         legacy ["ping-prompt"]
-        collateral_legacy ["base-response-one-per-request" "ping-empty-result" "ping-params-optional" "base-response-id-echoes-request" "version-header-negotiated-accepted"];
+        collateral_legacy [
+            "base-response-one-per-request"
+            "ping-empty-result"
+            "ping-params-optional"
+            "base-response-id-echoes-request"
+            "version-header-negotiated-accepted"
+            "cancel-race-graceful"
+            "progress-from-client-unknown-token"
+            "stdio-messages-terminated"
+            "stdio-reads-line-framing"
+            "errors-server-survives-bad-input"
+            "roots-error-handled"
+            "roots-list-changed-accepted"
+        ];
     PingInModern "ping-in-modern" T1 [Stdio Http]
         "ping is served in the revision that has none"
         modern ["removed-ping"];
@@ -103,25 +128,55 @@ faults! { ERAS:
     DiscoverDemandedFirst "discover-demanded-first" T1 [Stdio]
         "everything is refused until server/discover was called"
         modern ["discover-not-required-first"]
-        collateral_modern ["completion-missing-argument" "completion-unknown-prompt" "logging-set-level-removed" "prompts-get-unknown-name" "tools-call-unknown-tool-code"];
-    DiscoverListsNothing "discover-lists-nothing" T1 [Stdio Http]
-        "the list of supported versions is empty"
-        modern ["discover-supported-versions-include-served"]
-        collateral_modern ["version-supported-consistent"];
+        collateral_modern [
+            "completion-missing-argument"
+            "completion-unknown-prompt"
+            "logging-set-level-removed"
+            "prompts-get-unknown-name"
+            "tools-call-unknown-tool-code"
+            "cancel-isolated"
+            "error-method-not-found-32601"
+            "completion-ref-prompt"
+            "completion-ref-resource"
+            "discover-capabilities-match-behaviour"
+            "elicitation-missing-capability-error"
+            "tools-list-answered"
+            "prompts-list-answered"
+            "resources-list-answered"
+            "resources-not-found-code"
+            "resources-not-found-data-uri"
+            "resources-templates-list-answered"
+        ];
     DiscoverListsUnserved "discover-lists-unserved" T1 [Stdio Http]
         "a version is listed that is not served"
         modern ["version-listed-is-served" "version-supported-consistent"];
     DiscoverVersionsAsText "discover-versions-as-text" T1 [Stdio Http]
         "the supported versions are a single string"
-        modern ["discover-supported-versions-shape"]
-        collateral_modern ["discover-supported-versions-include-served"];
+        modern ["discover-supported-versions-shape" "discover-supported-versions-include-served"]
+        collateral_modern ["version-supported-consistent"];
     DiscoverWithoutCapabilities "discover-without-capabilities" T1 [Stdio Http]
         "server/discover names no capabilities"
-        modern ["discover-result-capabilities-object"];
+        modern ["discover-result-capabilities-object"]
+        collateral_modern [
+            "completion-undeclared-method-not-found"
+            "discover-capabilities-match-behaviour"
+            "prompts-capability-declared"
+            "prompts-undeclared-method-not-found"
+            "resources-capability-declared"
+            "resources-undeclared-method-not-found"
+            "tools-capability-declared"
+            "tools-undeclared-method-not-found"
+        ];
     AnyVersionServed "any-version-served" T1 [Stdio Http]
         "a request is served whatever version it names"
         modern ["version-unsupported-32022"]
-        collateral_modern ["discover-unsupported-version" "version-exact-match" "version-unsupported-on-every-method" "era-recognisable-error"];
+        collateral_modern [
+            "discover-unsupported-version"
+            "version-exact-match"
+            "version-unsupported-on-every-method"
+            "era-recognisable-error"
+            "stateless-version-not-remembered"
+        ];
     LegacyVersionServed "legacy-version-served" T1 [Stdio Http]
         "a server of 2026-07-28 alone serves a request that names an older version"
         modern ["version-known-but-declined"]
@@ -137,7 +192,13 @@ faults! { ERAS:
     VersionCheckedOnce "version-checked-once" T1 [Stdio Http]
         "the version is checked on the first request only"
         modern ["version-unsupported-on-every-method"]
-        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-exact-match" "version-unsupported-32022"];
+        collateral_modern [
+            "discover-unsupported-version"
+            "era-recognisable-error"
+            "version-exact-match"
+            "version-unsupported-32022"
+            "stateless-version-not-remembered"
+        ];
     VersionRemembered "version-remembered" T1 [Stdio Http]
         "a request without a version is served under an earlier one's"
         modern ["stateless-version-not-remembered"]
@@ -156,7 +217,13 @@ faults! { ERAS:
     UnsupportedVersionDraftCode "unsupported-version-draft-code" T1 [Stdio Http]
         "an unsupported version is refused with the draft's -32004"
         modern ["version-unsupported-32022"]
-        collateral_modern ["discover-unsupported-version" "era-recognisable-error" "version-exact-match" "version-unsupported-on-every-method"];
+        collateral_modern [
+            "discover-unsupported-version"
+            "era-recognisable-error"
+            "version-exact-match"
+            "version-unsupported-on-every-method"
+            "stateless-version-not-remembered"
+        ];
     UnsupportedVersionStatus200 "unsupported-version-status-200" T1 [Http]
         "-32022 comes with status 200"
         modern ["version-unsupported-http-400"];

@@ -152,15 +152,21 @@ faults! { FEATURES:
     ContentMissing "content-missing" T1 [Stdio Http]
         "tool results have no content"
         legacy ["tools-call-result-shape"]
-        modern ["tools-call-result-content-array"];
+        modern ["tools-call-result-content-array"]
+        collateral_legacy ["tools-structured-also-as-text"]
+        collateral_modern ["structured-content-text-copy" "stateless-interleaving"];
     ContentOfUnknownType "content-of-unknown-type" T1 [Stdio Http]
         "tool results hold a block of an unknown type"
         legacy ["tools-content-known-types"]
-        modern ["content-block-type-known"];
+        modern ["content-block-type-known"]
+        collateral_legacy ["tools-structured-also-as-text"]
+        collateral_modern ["structured-content-text-copy"];
     TextBlockWithoutText "text-block-without-text" T1 [Stdio Http]
         "text blocks have no text"
         legacy ["tools-text-content"]
-        modern ["content-text-shape"];
+        modern ["content-text-shape"]
+        collateral_legacy ["tools-structured-also-as-text"]
+        collateral_modern ["structured-content-text-copy"];
     ImageNotBase64 "image-not-base64" T1 [Stdio Http]
         "the data of an image is no base64"
         legacy ["tools-image-audio-base64"]
