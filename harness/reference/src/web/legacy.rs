@@ -26,12 +26,10 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
         Incoming::Request { id, .. } => Some(id.clone()),
         _ => None,
     };
-    let opening = matches!(&incoming, Incoming::Request { method, .. } if method == "initialize");
-    if let Err(error) = version_allowed(server, headers)
-        && !(opening && !headers.contains_key(headers::VERSION))
-    {
+    if let Err(error) = version_allowed(server, headers) {
         return refusal(server, id, error);
     }
+    let opening = matches!(&incoming, Incoming::Request { method, .. } if method == "initialize");
     let session = match (opening && !headers.contains_key(SESSION), server.config.sessions) {
         (true, true) => Session::over_http(server),
         (_, false) => passing_session(server, headers, opening),
