@@ -7,6 +7,7 @@ use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::resources::{self, NOTE_TEMPLATE};
+use crate::tools;
 
 const STYLES: &[&str] = &["formal", "friendly", "funny", "frosty"];
 
@@ -21,7 +22,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
                 {"name": "style", "description": "How.", "required": false},
             ],
         }),
-        json!({"name": "review", "description": "Reviews the guide, which is embedded."}),
+        json!({"name": "review", "description": "Reviews the guide, which is embedded, by eye and ear."}),
         json!({"name": "guided", "description": "Asks a client that can be asked for a topic."}),
         json!({
             "name": "note",
@@ -84,7 +85,10 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
         "greeting" => {
             vec![said(format!("Greet {} in a {} way.", text("name", "somebody"), text("style", "friendly")))]
         }
-        "review" => vec![said("Review this guide.".to_owned()), embedded(call)],
+        "review" => {
+            let shown = |content: Value| json!({"role": "user", "content": content});
+            vec![said("Review this guide.".to_owned()), embedded(call), shown(tools::image()), shown(tools::sound())]
+        }
         "guided" => {
             let topic = topic(call).await?;
             vec![said(format!("Explain {topic} step by step."))]

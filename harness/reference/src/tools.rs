@@ -392,11 +392,19 @@ pub(crate) const PIXEL: &str =
 /// A WAV file of one sample.
 const CLICK: &str = "UklGRiUAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQEAAACA";
 
+pub(crate) fn image() -> Value {
+    json!({"type": "image", "data": PIXEL, "mimeType": "image/png"})
+}
+
+pub(crate) fn sound() -> Value {
+    json!({"type": "audio", "data": CLICK, "mimeType": "audio/wav"})
+}
+
 fn media() -> Value {
     json!({"content": [
         {"type": "text", "text": "One block of each kind."},
-        {"type": "image", "data": PIXEL, "mimeType": "image/png"},
-        {"type": "audio", "data": CLICK, "mimeType": "audio/wav"},
+        image(),
+        sound(),
         {"type": "resource_link", "uri": "ref://text/readme", "name": "readme", "mimeType": "text/plain"},
         {"type": "resource", "resource": {"uri": "ref://text/guide", "mimeType": "text/markdown", "text": "# Guide"}},
     ]})

@@ -5,6 +5,7 @@
 //! which is kept once for all of them. Cases, which provoke and then expect, are judged elsewhere.
 
 mod answers;
+mod binary;
 mod bounded;
 mod context;
 mod direction;
@@ -20,6 +21,8 @@ mod own;
 mod progress;
 #[cfg(test)]
 pub(crate) mod proofs;
+#[cfg(test)]
+mod proofs_binary;
 #[cfg(test)]
 mod proofs_schema;
 #[cfg(test)]

@@ -780,21 +780,25 @@ fn broken(observations: &[Observation]) -> Vec<String> {
 
 /// Every script with its kind.
 pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SOUND.iter().copied().chain(tables().map(|(kind, script, _)| (*kind, *script)))
+    sound().chain(tables().map(|(kind, script, _)| (*kind, *script)))
 }
 
 fn tables() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    BROKEN.iter().chain(super::proofs_streams::BROKEN)
+    BROKEN.iter().chain(super::proofs_streams::BROKEN).chain(super::proofs_binary::BROKEN)
+}
+
+fn sound() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SOUND.iter().chain(super::proofs_binary::SOUND).copied()
 }
 
 #[test]
 fn sound_traces_have_occasions_and_no_violation() {
-    for (kind, script) in SOUND {
+    for (kind, script) in sound() {
         let observations = judge(&trace(kind, script));
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}\n{observations:#?}");
         assert!(!observations.is_empty());
     }
-    for (kind, script) in INNOCENT {
+    for (kind, script) in INNOCENT.iter().chain(super::proofs_binary::INNOCENT) {
         let observations = judge(&trace(kind, script));
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}");
     }
@@ -819,7 +823,7 @@ fn each_broken_trace_breaks_just_what_it_says() {
 fn each_requirement_is_seen_kept_and_seen_broken() {
     let mut kept: BTreeSet<(&str, String)> = BTreeSet::new();
     let mut broke: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for (kind, script) in SOUND {
+    for (kind, script) in sound() {
         for observation in judge(&trace(kind, script)) {
             if observation.occasions > 0 && observation.count == 0 {
                 kept.insert((observation.requirement, observation.revision.to_string()));

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use mcp_conform_schemas::Revision;
 
 use super::{
-    Context, Row, Verdicts, answers, direction, envelope, errors, framing, http, ids, meta, progress, schema, sse,
-    stdout, subscriptions, tool_schemas,
+    Context, Row, Verdicts, answers, binary, direction, envelope, errors, framing, http, ids, meta, progress, schema,
+    sse, stdout, subscriptions, tool_schemas,
 };
 use crate::trace::Event;
 
@@ -64,6 +64,7 @@ pub(super) static DEFINITIONS: &[&Definition] = &[
     &subscriptions::DEFINITION,
     &http::DEFINITION,
     &sse::DEFINITION,
+    &binary::DEFINITION,
 ];
 
 type RowsOf = fn() -> &'static [Row];

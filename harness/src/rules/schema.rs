@@ -104,7 +104,7 @@ impl Rule for Schema {
 }
 
 /// The type of a message, and the member of it that has the type: empty for the whole message.
-fn typed(seen: &Seen<'_>, context: &Context) -> Option<(&'static str, &'static str)> {
+pub(super) fn typed(seen: &Seen<'_>, context: &Context) -> Option<(&'static str, &'static str)> {
     let revision = context.era().judged();
     let request = seen.answer.and_then(|answer| answer.request).and_then(|key| context.request(key));
     match seen.shape {
@@ -219,6 +219,22 @@ fn judge(seen: &Seen<'_>, name: &'static str, part: &'static str, context: &Cont
             out.check(row, context, Some(breach(seen, part, name, problem, context)));
         }
     }
+}
+
+/// The problems of a message under a requirement that another rule tells: the place in the message, and the breach.
+pub(super) fn problems(
+    seen: &Seen<'_>,
+    name: &'static str,
+    part: &'static str,
+    row: &Row,
+    context: &Context,
+) -> Vec<(String, Breach)> {
+    let Some((requirement, revision)) = row.requirement(context) else { return Vec::new() };
+    let Some(json) = seen.get(part) else { return Vec::new() };
+    let problems = validate(revision, name, &json.to_value()).unwrap_or_default();
+    let ours = |problem: &Problem| problem.requirement.as_deref() == Some(requirement) && !is_later(problem, context);
+    let told = |problem: Problem| (format!("{part}{}", problem.pointer), breach(seen, part, name, problem, context));
+    problems.into_iter().filter(ours).map(told).collect()
 }
 
 /// A problem with a member that the negotiated revision does not know.

@@ -75,6 +75,26 @@ faults! { FORMS:
         "a sound has no data"
         legacy ["tools-image-audio-base64"]
         modern ["content-audio-shape"];
+    AudioNotBase64 "audio-not-base64" T1 [Stdio Http]
+        "the data of a sound is an address"
+        legacy ["tools-image-audio-base64"]
+        modern ["content-audio-base64"];
+    PromptImageNotBase64 "prompt-image-not-base64" T1 [Stdio Http]
+        "the data of an image in a prompt is a data: URI"
+        legacy ["prompts-image-base64-mime"]
+        modern ["prompt-image-base64"];
+    PromptAudioNotBase64 "prompt-audio-not-base64" T1 [Stdio Http]
+        "the data of a sound in a prompt is plain text"
+        legacy ["prompts-audio-base64-mime"]
+        modern ["prompt-audio-base64"];
+    PromptImageTypeBare "prompt-image-type-bare" T1 [Stdio Http]
+        "the mimeType of an image in a prompt is png"
+        legacy ["prompts-image-base64-mime"]
+        modern ["prompt-image-mime-type" "content-mime-type-valid"];
+    PromptAudioTypeBare "prompt-audio-type-bare" T1 [Stdio Http]
+        "the mimeType of a sound in a prompt is wav"
+        legacy ["prompts-audio-base64-mime"]
+        modern ["prompt-audio-mime-type" "content-mime-type-valid"];
     LinkWithoutUri "link-without-uri" T1 [Stdio Http]
         "a link has no uri"
         legacy ["tools-resource-link-fields"]
