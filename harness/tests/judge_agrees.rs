@@ -1,5 +1,7 @@
 //! Judging a trace file gives what the live run gave: the same occasions and the same breaches.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,

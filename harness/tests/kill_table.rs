@@ -3,6 +3,8 @@
 //! Each fault is judged by its own cases and all rules; a part of them, another one whenever the suite grows, by everything.
 //! `KILL_TABLE=all` judges all of them by everything: the whole cross table.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
 use std::sync::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
