@@ -3,8 +3,6 @@
 //! Each fault is judged by its own cases and all rules; a part of them, another one whenever the suite grows, by everything.
 //! `KILL_TABLE=all` judges all of them by everything: the whole cross table.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
-
 use std::sync::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
@@ -33,7 +31,7 @@ fn no_fault_survives() {
                     // A runtime of its own for each, so that no task of one outlives it into the next.
                     let runtime =
                         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-                    let row = if all || (index + turn) % PART == 0 {
+                    let row = if all || (index + turn).is_multiple_of(PART) {
                         runtime.block_on(suite.cross_row(info))
                     } else {
                         runtime.block_on(suite.kill_row(info))

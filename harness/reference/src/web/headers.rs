@@ -44,8 +44,8 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
-        // Discovery stays as it is: a server that refuses it is taken for one of the older revisions alone.
-        _ if server.has(Fault::NameHeaderDemandedEverywhere) && method != "server/discover" => "name",
+        // One method is enough to show it.
+        "prompts/list" if server.has(Fault::NameHeaderDemandedEverywhere) => "name",
         _ => return Ok(()),
     };
     let named = params.get(member).and_then(Value::as_str);
