@@ -198,8 +198,9 @@ faults! { WEB:
         modern ["header-name-base64-decoded"]
         collateral_modern ["param-header-base64"];
     NameHeaderDemandedEverywhere "name-header-demanded-everywhere" T1 [Http]
-        "Mcp-Name is demanded on every method"
-        modern ["header-name-not-required-elsewhere"];
+        "Mcp-Name is demanded on prompts/list"
+        modern ["header-name-not-required-elsewhere"]
+        collateral_modern ["discover-capabilities-match-behaviour" "prompts-list-answered"];
     SentinelCaseBlind "sentinel-case-blind" T1 [Http]
         "the mark of base64 is taken in any case"
         modern ["header-sentinel-exact-case"];
