@@ -5,9 +5,11 @@ mod options;
 mod probe;
 mod results;
 mod runner;
+mod session;
 pub mod surface;
 pub(crate) mod survey;
 
 pub use options::{HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;
-pub use runner::{Control, Progress, areas_of, run};
+pub use runner::{Control, Progress, run};
+pub use session::areas_of;
