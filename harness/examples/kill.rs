@@ -25,8 +25,27 @@ fn main() {
         }
         _ => Suite::embedded(),
     };
+    for name in wanted.iter().filter(|name| *name != "sound") {
+        match faults().iter().find(|info| info.name == name) {
+            None => {
+                return println!(
+                    "{name} is no fault of the reference server: cargo run -p mcp-reference-server -- --list-faults"
+                );
+            }
+            Some(info) if info.tier > Tier::T1 => {
+                println!(
+                    "{name} does not show in memory ({:?}): cargo test -p mcp-conform --test kill_processes",
+                    info.tier
+                );
+            }
+            Some(_) => {}
+        }
+    }
     if wanted.iter().any(|name| name == "sound") {
         sound(&suite);
+        if wanted.len() == 1 {
+            return;
+        }
     }
     for info in faults().iter().filter(|info| info.tier <= Tier::T1) {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == info.name) {

@@ -118,6 +118,7 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
         }
         "ping" if server.has(Fault::PingInModern) => Ok(json!({})),
         "logging/setLevel" if server.has(Fault::SetLevelInModern) => Ok(json!({})),
+        "resources/subscribe" | "resources/unsubscribe" if server.has(Fault::SubscribeInModern) => Ok(json!({})),
         _ if features::offered(&server, method) => features::serve(&mut call, method, params).await,
         _ => Err(unknown(&server, method).into()),
     };

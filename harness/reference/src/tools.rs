@@ -440,6 +440,9 @@ fn break_list(call: &Call, tools: &mut Vec<Value>) {
         if fail && call.has(Fault::ToolNameWithSpace) {
             tool.insert("name".to_owned(), json!("fail always"));
         }
+        if fail && call.has(Fault::ToolNameTooLong) {
+            tool.insert("name".to_owned(), json!("n".repeat(129)));
+        }
         if fail && call.has(Fault::ToolHintAsText) {
             tool.insert("annotations".to_owned(), json!({"readOnlyHint": "true"}));
         }

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     },
     /// Judge trace files by the rules, without a server
     Judge {
-        /// Files that `run --trace DIR` wrote
+        /// Files that `run --trace DIR` wrote, or the folder
         #[arg(required = true)]
         files: Vec<PathBuf>,
         #[arg(long, value_enum, default_value_t = TextFormat::Text)]

@@ -208,7 +208,8 @@ fn demo(args: &RunArgs) -> Result<Targets, UsageError> {
         None => "the reference server".to_owned(),
         Some(fault) => format!("the reference server with the fault {fault}"),
     };
-    Ok((Some(stdio), Some(http), name, repro))
+    let repro: Vec<String> = std::iter::once(repro).chain(settings(args)).collect();
+    Ok((Some(stdio), Some(http), name, repro.join(" ")))
 }
 
 fn command(flag: &'static str, line: &str) -> Result<CommandSpec, UsageError> {

@@ -207,7 +207,7 @@ pub(crate) fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageEr
     let mut broken = false;
     let mut out = String::new();
     let mut all = Vec::new();
-    for file in files {
+    for file in &traces(files)? {
         let judged = rules::judge_file(file)
             .map_err(|error| UsageError::Other(format!("{error}\n  name a file that run --trace DIR wrote")))?;
         let observations = judged.observations;
@@ -226,6 +226,27 @@ pub(crate) fn judge(files: &[PathBuf], format: TextFormat) -> Result<u8, UsageEr
     }
     print(&out)?;
     Ok(u8::from(broken))
+}
+
+/// The files themselves, and those of each folder that was named, by name.
+fn traces(named: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = fs_err::read_dir(path).map_err(|error| UsageError::Other(error.to_string()))?;
+        let mut inside: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+        inside.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+        if inside.is_empty() {
+            let what = format!("{}: no trace (*.jsonl) is in this folder", path.display());
+            return Err(UsageError::Other(format!("{what}\n  name a folder or a file that run --trace DIR wrote")));
+        }
+        inside.sort();
+        files.append(&mut inside);
+    }
+    Ok(files)
 }
 
 fn fails(observation: &Observation) -> bool {

@@ -24,6 +24,8 @@ pub(crate) mod proofs;
 #[cfg(test)]
 mod proofs_binary;
 #[cfg(test)]
+mod proofs_names;
+#[cfg(test)]
 mod proofs_schema;
 #[cfg(test)]
 mod proofs_streams;
@@ -36,6 +38,7 @@ mod stdout;
 mod subscriptions;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tool_names;
 mod tool_schemas;
 mod verdicts;
 

@@ -784,11 +784,12 @@ pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn tables() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    BROKEN.iter().chain(super::proofs_streams::BROKEN).chain(super::proofs_binary::BROKEN)
+    let more = [super::proofs_streams::BROKEN, super::proofs_binary::BROKEN, super::proofs_names::BROKEN];
+    BROKEN.iter().chain(more.into_iter().flatten())
 }
 
 fn sound() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SOUND.iter().chain(super::proofs_binary::SOUND).copied()
+    SOUND.iter().chain(super::proofs_binary::SOUND).chain(super::proofs_names::SOUND).copied()
 }
 
 #[test]
@@ -798,7 +799,7 @@ fn sound_traces_have_occasions_and_no_violation() {
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}\n{observations:#?}");
         assert!(!observations.is_empty());
     }
-    for (kind, script) in INNOCENT.iter().chain(super::proofs_binary::INNOCENT) {
+    for (kind, script) in INNOCENT.iter().chain(super::proofs_binary::INNOCENT).chain(super::proofs_names::INNOCENT) {
         let observations = judge(&trace(kind, script));
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}");
     }

@@ -6,7 +6,7 @@ use mcp_conform_schemas::Revision;
 
 use super::{
     Context, Row, Verdicts, answers, binary, direction, envelope, errors, framing, http, ids, meta, progress, schema,
-    sse, stdout, subscriptions, tool_schemas,
+    sse, stdout, subscriptions, tool_names, tool_schemas,
 };
 use crate::trace::Event;
 
@@ -65,6 +65,7 @@ pub(super) static DEFINITIONS: &[&Definition] = &[
     &http::DEFINITION,
     &sse::DEFINITION,
     &binary::DEFINITION,
+    &tool_names::DEFINITION,
 ];
 
 type RowsOf = fn() -> &'static [Row];

@@ -52,3 +52,15 @@ fn with_a_fault() {
     let ran = Cli::new().run(args);
     settings().bind(|| insta::assert_snapshot!(unfolded(&ran.stdout)));
 }
+
+#[test]
+fn a_finding_of_a_case_of_ones_own_leads_back_to_it() {
+    let cli = Cli::new();
+    cli.file(
+        "own-ping.yaml",
+        "id: own-ping\ntitle: A ping is refused\nabout: It is not.\nrevisions: [2025-11-25]\nsteps:\n  \
+         - request: {method: ping, expect: refused, requirement: own/ping, says: a ping was answered}\n",
+    );
+    let told = "repro mcp-conform run --demo --cases own-ping.yaml --revision 2025-11-25 --case own-ping";
+    cli.run(["run", "--demo", "--cases", "own-ping.yaml", "--case", "own-ping"]).is(1, &["a ping was answered", told]);
+}

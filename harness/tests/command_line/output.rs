@@ -92,5 +92,7 @@ fn a_trace_is_judged_as_the_run_was() {
     files.sort();
     assert!(files.len() > 2, "{files:?}");
     let args = ["judge".into()].into_iter().chain(files.into_iter().map(std::path::PathBuf::into_os_string));
-    cli.run(args).is(1, &["stdio-stdout-only-mcp", "stdio-stdout-only-messages"]);
+    let told = cli.run(args).is(1, &["stdio-stdout-only-mcp", "stdio-stdout-only-messages"]).stdout;
+    let folder = cli.run(["judge", "traces"]).is(1, &["stdio-stdout-only-mcp"]).stdout;
+    assert_eq!(folder.lines().count(), told.lines().count());
 }

@@ -141,6 +141,8 @@ fn other_commands() {
     cli.run(["judge", "none.jsonl"]).refused(&["none.jsonl", "run --trace"]);
     cli.file("text.jsonl", "hello\n");
     cli.run(["judge", "text.jsonl"]).refused(&["text.jsonl", "not a trace of mcp-conform"]);
+    std::fs::create_dir(cli.folder().join("empty")).unwrap();
+    cli.run(["judge", "empty"]).refused(&["empty", "no trace", "run --trace"]);
     cli.run(["lst"]).refused(&["list"]);
     cli.run(["reference-server", "--", "--fault", "zzz"]).is(2, &["zzz"]);
 }

@@ -132,6 +132,8 @@ faults! { ERAS:
             "completion-missing-argument"
             "completion-unknown-prompt"
             "logging-set-level-removed"
+            "removed-method-resources-subscribe"
+            "removed-method-resources-unsubscribe"
             "prompts-get-unknown-name"
             "tools-call-unknown-tool-code"
             "cancel-isolated"
@@ -286,7 +288,10 @@ faults! { ERAS:
     UnknownMethodOldReservedCode "unknown-method-old-reserved-code" T1 [Stdio Http]
         "an unknown method is refused with -32042"
         modern ["error-no-32042"]
-        collateral_modern ["error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404" "logging-set-level-removed"];
+        collateral_modern [
+            "error-method-not-found-32601" "error-reserved-range-only-defined" "http-method-not-found-404"
+            "logging-set-level-removed" "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
+        ];
     ResultTypeMissing "result-type-missing" T1 [Stdio Http]
         "results have no resultType"
         modern ["resulttype-present"];

@@ -101,6 +101,10 @@ faults! { FEATURES:
         "the name of one tool holds a space"
         legacy ["tools-name-charset" "tools-name-no-specials"]
         modern ["tool-name-charset" "tool-name-no-special"];
+    ToolNameTooLong "tool-name-too-long" T1 [Stdio Http]
+        "the name of one tool has 129 characters"
+        legacy ["tools-name-length"]
+        modern ["tool-name-length"];
     ToolNamesCaseBlind "tool-names-case-blind" T1 [Stdio Http]
         "tools answer to names in another case"
         legacy ["tools-name-case-sensitive"]
@@ -359,6 +363,9 @@ faults! { FEATURES:
     SetLevelInModern "set-level-in-modern" T1 [Stdio Http]
         "logging/setLevel is served in the revision that has none"
         modern ["logging-set-level-removed"];
+    SubscribeInModern "subscribe-in-modern" T1 [Stdio Http]
+        "resources/subscribe and resources/unsubscribe are served in the revision that has neither"
+        modern ["removed-method-resources-subscribe" "removed-method-resources-unsubscribe"];
     LogLevelUnchecked "log-level-unchecked" T1 [Stdio Http]
         "unknown log levels are taken"
         legacy ["logging-invalid-level-32602"]

@@ -115,25 +115,37 @@ faults! { MESSAGES:
         legacy ["errors-code-and-message-present"]
         modern ["error-member-shape"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern [
+            "logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"
+            "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
+        ];
     ErrorAsString "error-as-string" T1 [Stdio Http]
         "the error for an unknown method is a string"
         legacy ["errors-code-and-message-present"]
         modern ["error-member-shape"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern [
+            "logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"
+            "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
+        ];
     ErrorCodeString "error-code-string" T1 [Stdio Http]
         "the code of the error for an unknown method is a string"
         legacy ["errors-code-integer"]
         modern ["error-code-integer"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern [
+            "logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"
+            "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
+        ];
     ErrorCodeFractional "error-code-fractional" T1 [Stdio Http]
         "the code of the error for an unknown method is a fraction"
         legacy ["errors-code-integer"]
         modern ["error-code-integer"]
         collateral_legacy ["errors-method-not-found-32601"]
-        collateral_modern ["logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"];
+        collateral_modern [
+            "logging-set-level-removed" "error-method-not-found-32601" "http-method-not-found-404"
+            "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
+        ];
     MetaNotObject "meta-not-object" T1 [Stdio Http]
         "the _meta of results is an array"
         legacy ["meta-is-object"]
@@ -228,5 +240,7 @@ faults! { MESSAGES:
         "an unknown method is refused with -32600"
         legacy ["errors-method-not-found-32601"]
         modern ["error-method-not-found-32601" "http-method-not-found-404"]
-        collateral_modern ["logging-set-level-removed"];
+        collateral_modern [
+            "logging-set-level-removed" "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
+        ];
 }

@@ -2,7 +2,7 @@
 //! is. [`Fault`] names one, [`Faults`] is what one server has, [`FaultInfo`] says what a fault breaks.
 //!
 //! To add a fault, write its row in the file of its area and ask `server.has(Fault::…)` where the server would do the
-//! right thing. The tests here hold the row to the catalogue; `tests/faults.rs` holds one conversation with each broken
+//! right thing. The tests here hold the row to the catalogue; `tests/faults/` holds one conversation with each broken
 //! server and wants it to differ from the sound one, so a fault of a new kind may need a further question there.
 
 mod asking;

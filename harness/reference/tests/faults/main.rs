@@ -39,6 +39,7 @@ const PROBED_ELSEWHERE: &[&str] = &[
     "negative-token-refused",
     "prompt-values-unchecked",
     "set-level-in-modern",
+    "subscribe-in-modern",
     "trace-refused",
     "unknown-meta-key-refused",
     "unknown-param-header-refused",
