@@ -267,6 +267,9 @@ impl Context {
                 if let Some(exchange) = self.exchanges.get_mut(&response.exchange) {
                     exchange.status = Some(response.status);
                     exchange.media_type = response.headers.media_type();
+                    if let Some(session) = response.headers.get("mcp-session-id") {
+                        exchange.session = Some(session.to_owned());
+                    }
                     let stream = exchange.media_type.as_deref() == Some("text/event-stream");
                     for key in &exchange.requests {
                         if let Some(request) = self.requests.get_mut(key) {
@@ -344,6 +347,7 @@ impl Context {
             status: None,
             media_type: None,
             resumable: false,
+            session: http.headers.get("mcp-session-id").map(str::to_owned),
         };
         self.exchanges.insert(http.exchange, state);
         if http.method.eq_ignore_ascii_case("DELETE") {

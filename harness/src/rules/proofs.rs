@@ -261,6 +261,11 @@ const INNOCENT: &[(&str, &str)] = &[
         "2025-11-25 http",
         "post {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1 400 json\n1 body {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"x\"}}\n1 end",
     ),
+    // Each session numbers its own events.
+    (
+        "2025-11-25 http",
+        "get\n1 200 sse mcp-session-id=s-1\n1 sse id=1 | {\"jsonrpc\":\"2.0\",\"method\":\"notifications/a\"}\nget\n2 200 sse mcp-session-id=s-2\n2 sse id=1 | {\"jsonrpc\":\"2.0\",\"method\":\"notifications/b\"}",
+    ),
 ];
 
 /// Kind, script and what is broken: `requirement`, followed by `warning`, `C1` or `under OTHER` where it is not plainly so.

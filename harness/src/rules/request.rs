@@ -77,6 +77,8 @@ pub struct ExchangeState {
     pub media_type: Option<String>,
     /// The stream named event ids, so that it can be resumed.
     pub resumable: bool,
+    /// The session that the response or else the request named; a conversation can hold more than one.
+    pub session: Option<String>,
 }
 
 impl Request {

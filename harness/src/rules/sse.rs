@@ -162,7 +162,7 @@ impl Sse {
     }
 
     fn id(&mut self, seq: u64, id: &str, state: &ExchangeState, context: &Context, out: &mut Verdicts) {
-        let before = self.ids.note(hash(id), seq);
+        let before = self.ids.note(hash((&state.session, id)), seq);
         // A resumed stream delivers again what it had.
         if state.resumes {
             return;
