@@ -43,7 +43,9 @@ faults! { MESSAGES:
     ErrorIdStringified "error-id-stringified" T1 [Stdio Http]
         "a numeric id comes back as a string with an error"
         legacy ["errors-id-echoed"]
-        modern ["error-id-echo"];
+        modern ["error-id-echo"]
+        collateral_legacy ["errors-unreadable-id-omitted-or-null"]
+        collateral_modern ["error-id-omitted-if-unreadable"];
     IdNumberFromString "id-number-from-string" T1 [Stdio Http]
         "an id of digits in a string comes back as a number with a result"
         legacy ["base-response-id-type-preserved"]
