@@ -47,7 +47,7 @@ impl Rule for Answers {
             }
             Body::Drained if context.transport() == Transport::Stdio => {
                 self.drained = true;
-                for request in context.in_flight() {
+                for request in context.in_flight().filter(|request| !takes_its_time(request)) {
                     self.unanswered(event.seq, request, context, out);
                 }
             }
@@ -56,7 +56,7 @@ impl Rule for Answers {
     }
 
     fn finish(&mut self, context: &Context, out: &mut Verdicts) {
-        for request in context.in_flight() {
+        for request in context.in_flight().filter(|request| !takes_its_time(request)) {
             // Without the end of the conversation only a deadline that passed is silence.
             if let Some(deadline) = request.deadline.filter(|_| !self.drained) {
                 self.unanswered(deadline, request, context, out);
@@ -91,6 +91,12 @@ impl Answers {
         let message = format!("no answer to the request {} with the id {id}", request.method);
         out.check(&ONE, context, Some(Breach::new(seq, "", message).about(Some(request.key))));
     }
+}
+
+/// How long a tool works is its own business: that we did not wait longer is no silence. A server that dies of the call, or
+/// ends its stream, is another matter.
+fn takes_its_time(request: &Request) -> bool {
+    &*request.method == "tools/call" && request.deadline.is_some()
 }
 
 fn owed(request: &Request, context: &Context) -> bool {

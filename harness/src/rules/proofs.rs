@@ -261,6 +261,15 @@ const INNOCENT: &[(&str, &str)] = &[
         "2025-11-25 http",
         "post {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1 400 json\n1 body {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"x\"}}\n1 end",
     ),
+    // A tool may work for longer than we wait.
+    (
+        "2025-11-25 stdio",
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\ndeadline 1\nstdin closed\ndrained",
+    ),
+    (
+        "2025-11-25 http",
+        "post {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\n1 200 sse\ndeadline 1",
+    ),
     // Each session numbers its own events.
     (
         "2025-11-25 http",
