@@ -428,7 +428,7 @@ fn jobs(jobs: Option<usize>) -> Result<usize, UsageError> {
     match jobs {
         Some(0) => Err(UsageError::flag("jobs", "0", "nothing would run", "give 1 or more")),
         Some(jobs) => Ok(jobs.min(256)),
-        None => Ok(std::thread::available_parallelism().map_or(4, |cores| cores.get() * 2)),
+        None => Ok(std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 4).max(12))),
     }
 }
 
