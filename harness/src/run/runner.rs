@@ -22,7 +22,7 @@ use super::{
     results::{self, Place, RuleTally},
     session::Session,
     surface::{CallState, Surface, served},
-    survey::{Surveyed, survey},
+    survey::offered,
 };
 use crate::{
     conversation::{Bench, Conversation, Handshake, OpenErrorKind, Target},
@@ -215,23 +215,23 @@ impl Runner {
             self.found().revisions.push(support);
             handshakes
         };
-        let surveys = async {
+        let offers = async {
             let legacy = async {
                 match &probed.legacy {
-                    Ok(talk) => Some(survey(talk, &self.options, None).await),
+                    Ok(talk) => Some(offered(talk, &self.options, None).await),
                     Err(_) => None,
                 }
             };
             let modern = async {
                 match (&probed.modern.talk, &probed.modern.discovered) {
-                    (Some(talk), Some(result)) => Some(survey(talk, &self.options, Some(result)).await),
+                    (Some(talk), Some(result)) => Some(offered(talk, &self.options, Some(result)).await),
                     _ => None,
                 }
             };
             tokio::join!(legacy, modern)
         };
         self.tell("learning what the server offers");
-        let (handshakes, (legacy_surveyed, modern_surveyed)) = tokio::join!(revisions, surveys);
+        let (handshakes, (legacy_offer, modern_offer)) = tokio::join!(revisions, offers);
         let handshakes = Arc::new(handshakes);
         let mut loose = Vec::new();
         let mut sessions = Vec::new();
@@ -248,20 +248,18 @@ impl Runner {
                 None
             }
         };
-        for (era, talk, surveyed) in
-            [(Era::Legacy, legacy_talk, legacy_surveyed), (Era::Modern, modern.talk, modern_surveyed)]
-        {
-            match (talk, surveyed) {
-                (Some(talk), Some(surveyed)) if self.options.revisions.contains(&era.judged()) => {
+        for (era, talk, offer) in [(Era::Legacy, legacy_talk, legacy_offer), (Era::Modern, modern.talk, modern_offer)] {
+            match (talk, offer) {
+                (Some(talk), Some(surface)) if self.options.revisions.contains(&era.judged()) => {
                     let known = Known { eras, handshakes: handshakes.clone() };
-                    sessions.push(self.session(&target, era, known, surveyed, talk));
+                    sessions.push((self.session(&target, era, known, surface), talk));
                 }
                 (talk, _) => loose.extend(talk),
             }
         }
         let asked = handshakes.iter().map(|handshake| handshake.talk.clone());
-        match sessions.iter().find(|session| session.stage.era == Era::Legacy) {
-            Some(session) => asked.for_each(|talk| self.end(session, talk)),
+        match sessions.iter().find(|(session, _)| session.stage.era == Era::Legacy) {
+            Some((session, _)) => asked.for_each(|talk| self.end(session, talk)),
             None => loose.extend(asked),
         }
         // Conversations that nothing is judged by are ended all the same.
@@ -271,24 +269,16 @@ impl Runner {
                 self.failed_handshake(talk).await;
             }
         };
-        let playing = futures_util::future::join_all(sessions.into_iter().map(|session| self.play(session)));
+        let playing =
+            futures_util::future::join_all(sessions.into_iter().map(|(session, talk)| self.play(session, talk)));
         let playing = async { tokio::join!(failing, playing) };
         tokio::join!(ending, playing);
     }
 
-    fn session(
-        self: &Arc<Self>,
-        target: &Target,
-        era: Era,
-        known: Known,
-        surveyed: Surveyed,
-        talk: Conversation,
-    ) -> Arc<Session> {
-        let Surveyed { mut surface, late } = surveyed;
+    fn session(self: &Arc<Self>, target: &Target, era: Era, known: Known, mut surface: Surface) -> Arc<Session> {
         if let Target::Http(endpoint) = target {
             surface.loopback = is_loopback(&endpoint.url);
         }
-        self.note_surface(&surface, era);
         let version = surface.version.unwrap_or(era.judged());
         let stage = Arc::new(Stage {
             target: target.clone(),
@@ -296,7 +286,7 @@ impl Runner {
             era,
             revision: era.judged(),
             served: known.eras,
-            surface: Arc::new(surface),
+            known: watch::Sender::new(Arc::new(surface)),
             handshakes: known.handshakes,
             token: self.options.token,
             fixture: false,
@@ -309,11 +299,10 @@ impl Runner {
         let session =
             Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
         lock(&self.sessions).push(session.clone());
-        self.end_after(&session, talk, late);
         session
     }
 
-    fn note_surface(&self, surface: &Surface, era: Era) {
+    pub(super) fn note_surface(&self, surface: &Surface, era: Era) {
         let mut found = self.found();
         if found.server.is_none() {
             found.server.clone_from(&surface.server);

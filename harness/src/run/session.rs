@@ -18,6 +18,8 @@ use tokio::task::JoinSet;
 use super::{
     results::{self, Place, RuleTally, cases_transport},
     runner::{Runner, lock},
+    surface::Surface,
+    survey::use_all,
 };
 use crate::{
     conversation::{Conversation, Ticket},
@@ -36,24 +38,28 @@ pub(super) struct Session {
 }
 
 impl Runner {
-    /// Plays every case of a session, then the rules' tally.
-    pub(super) async fn play(self: &Arc<Self>, session: Arc<Session>) {
+    /// Plays every case of a session, then the rules' tally. `talk` is the conversation that was asked for what there is;
+    /// what the tools do is found out over it, beside the cases that need not know.
+    pub(super) async fn play(self: &Arc<Self>, session: Arc<Session>, talk: Conversation) {
         let cases: Vec<Arc<Case>> =
             self.options.cases.iter().filter(|case| self.wanted(case, &session)).cloned().collect();
         self.found().total += cases.len();
         // Those that share take turns, so that few of them at a time are enough; those that hold a process of their own
         // wait for it, and are best begun early.
-        let (mut own, sharing): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| holds_its_own(case));
-        own.sort_by_key(|case| !waits_for_work(case));
+        let (mut own, mut sharing): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| holds_its_own(case));
+        own.sort_by_key(|case| (case.uses_tools(), !waits_for_work(case)));
+        sharing.sort_by_key(|case| case.uses_tools());
         let jobs = self.options.jobs;
         let beside = (jobs / 4).max(1);
         let own = self.lane(&session, own, jobs.saturating_sub(beside).max(1));
         let sharing = self.lane(&session, sharing, beside);
+        let survey = self.survey(&session, talk);
         if jobs == 1 {
+            survey.await;
             own.await;
             sharing.await;
         } else {
-            tokio::join!(own, sharing);
+            tokio::join!(survey, own, sharing);
         }
         for talk in session.stage.pool.drain() {
             self.end(&session, talk);
@@ -61,6 +67,14 @@ impl Runner {
         let mut enders = std::mem::take(&mut *lock(&session.enders));
         while enders.join_next().await.is_some() {}
         self.close(&session, true);
+    }
+
+    async fn survey(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation) {
+        let mut surface = Surface::clone(&session.stage.surface());
+        let late = use_all(&talk, &mut surface).await;
+        self.note_surface(&surface, session.stage.era);
+        session.stage.known.send_replace(Arc::new(surface));
+        self.end_after(session, talk, late);
     }
 
     /// Plays cases, so many at a time.
@@ -108,8 +122,12 @@ impl Runner {
         if !case.transports.contains(&cases_transport(session.place.transport)) {
             return;
         }
+        if case.uses_tools() || case.needs.iter().any(|need| need.node == Need::Resumable) {
+            stage.used().await;
+        }
+        let surface = stage.surface();
         let ground = Ground {
-            surface: &stage.surface,
+            surface: &surface,
             served: stage.served,
             token: stage.token,
             fixture: stage.fixture,

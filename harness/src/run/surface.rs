@@ -30,6 +30,8 @@ pub struct Surface {
     pub loopback: bool,
     /// The longest that a plain request took to be answered, tools aside.
     pub slowest: Duration,
+    /// The tools were called and the resources read, so that it is known what they do.
+    pub used: bool,
     /// A list or a page of it could not be had: which and why.
     pub gaps: Vec<String>,
 }
@@ -41,6 +43,8 @@ pub struct ToolFacts {
     pub call: CallState,
     /// Arguments that were used.
     pub arguments: Option<Value>,
+    /// Others that may make a slow tool quick.
+    pub quick: Option<Value>,
     pub asks: BTreeSet<InputKind>,
     pub state: bool,
     pub progress: bool,

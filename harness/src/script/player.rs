@@ -285,7 +285,7 @@ impl Player<'_> {
     }
 
     fn rounds(&self, round: &Round, source: &LoopSource) -> Result<Vec<(String, Value)>, Stop> {
-        let surface = &self.stage.surface;
+        let surface = self.stage.surface();
         let named = |values: &[Value], member: &str| {
             values
                 .iter()

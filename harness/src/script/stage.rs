@@ -9,7 +9,10 @@ use std::{
 use mcp_conform_cases::ast::{ServedEras, Setup};
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 use super::values::{Unset, Values};
 use crate::{
@@ -27,7 +30,8 @@ pub struct Stage {
     /// The revision whose requirements judge here.
     pub revision: Revision,
     pub served: ServedEras,
-    pub surface: Arc<Surface>,
+    /// What the target offers; more of it once its tools were called.
+    pub known: watch::Sender<Arc<Surface>>,
     /// What the probe asked for already.
     pub handshakes: Arc<Vec<Handshake>>,
     /// The user gave a credential.
@@ -131,6 +135,17 @@ pub enum LeaseError {
 }
 
 impl Stage {
+    /// What is known of the target by now.
+    pub fn surface(&self) -> Arc<Surface> {
+        self.known.borrow().clone()
+    }
+
+    /// Waits until it is known what the tools do.
+    pub async fn used(&self) {
+        // The sender is ours, so that the wait cannot end otherwise.
+        let _ = self.known.subscribe().wait_for(|surface| surface.used).await;
+    }
+
     pub fn transport(&self) -> Transport {
         self.target.transport()
     }
@@ -145,7 +160,7 @@ impl Stage {
             version: self.version(),
             capabilities,
             policy: Policy::new(setup.answers.clone()),
-            tools: self.surface.input_schemas(),
+            tools: self.surface().input_schemas(),
             dual: Some(self.served == ServedEras::Dual),
         })
     }
@@ -197,7 +212,8 @@ impl Stage {
         const FACTOR: u32 = 30;
         const LEAST: Duration = Duration::from_secs(2);
         let answer = self.bench.deadlines.answer;
-        if self.surface.slowest.is_zero() { answer } else { (self.surface.slowest * FACTOR).max(LEAST).min(answer) }
+        let slowest = self.surface().slowest;
+        if slowest.is_zero() { answer } else { (slowest * FACTOR).max(LEAST).min(answer) }
     }
 
     /// Notes that a sound request got no answer.
@@ -213,7 +229,7 @@ impl Stage {
 
     /// An older legacy version that the target negotiated is asked for again, so that no conversation drifts.
     fn version(&self) -> Option<String> {
-        self.surface.version.filter(|version| *version != self.revision).map(|version| version.to_string())
+        self.surface().version.filter(|version| *version != self.revision).map(|version| version.to_string())
     }
 }
 
