@@ -22,10 +22,10 @@ use super::{
     results::{self, Place, RuleTally},
     session::Session,
     surface::{CallState, Surface, served},
-    survey::survey,
+    survey::{Surveyed, survey},
 };
 use crate::{
-    conversation::{Bench, Conversation, OpenErrorKind, Target},
+    conversation::{Bench, Conversation, Handshake, OpenErrorKind, Target},
     process,
     script::{Pool, Stage},
     trace::{Body, DEFAULT_BUDGET, Event, Recorder, Transport},
@@ -139,6 +139,13 @@ pub(super) struct Found {
     pub(super) total: usize,
 }
 
+/// What the probe found out for all sessions of a target.
+#[derive(Clone)]
+struct Known {
+    eras: ServedEras,
+    handshakes: Arc<Vec<Handshake>>,
+}
+
 pub(super) struct Runner {
     pub(super) options: Arc<RunOptions>,
     pub(super) bench: Arc<Bench>,
@@ -204,9 +211,9 @@ impl Runner {
         };
         self.found().transports.push(transport);
         let revisions = async {
-            let (support, to_end) = probe::revisions(&target, &self.bench, &probed).await;
+            let (support, handshakes) = probe::revisions(&target, &self.bench, &probed).await;
             self.found().revisions.push(support);
-            to_end
+            handshakes
         };
         let surveys = async {
             let legacy = async {
@@ -224,8 +231,9 @@ impl Runner {
             tokio::join!(legacy, modern)
         };
         self.tell("learning what the server offers");
-        let (to_end, (legacy_surface, modern_surface)) = tokio::join!(revisions, surveys);
-        let mut loose = to_end;
+        let (handshakes, (legacy_surveyed, modern_surveyed)) = tokio::join!(revisions, surveys);
+        let handshakes = Arc::new(handshakes);
+        let mut loose = Vec::new();
         let mut sessions = Vec::new();
         let Probed { legacy, modern } = probed;
         let mut failed = None;
@@ -240,15 +248,21 @@ impl Runner {
                 None
             }
         };
-        for (era, talk, surface) in
-            [(Era::Legacy, legacy_talk, legacy_surface), (Era::Modern, modern.talk, modern_surface)]
+        for (era, talk, surveyed) in
+            [(Era::Legacy, legacy_talk, legacy_surveyed), (Era::Modern, modern.talk, modern_surveyed)]
         {
-            match (talk, surface) {
-                (Some(talk), Some(surface)) if self.options.revisions.contains(&era.judged()) => {
-                    sessions.push(self.session(&target, era, eras, surface, talk));
+            match (talk, surveyed) {
+                (Some(talk), Some(surveyed)) if self.options.revisions.contains(&era.judged()) => {
+                    let known = Known { eras, handshakes: handshakes.clone() };
+                    sessions.push(self.session(&target, era, known, surveyed, talk));
                 }
                 (talk, _) => loose.extend(talk),
             }
+        }
+        let asked = handshakes.iter().map(|handshake| handshake.talk.clone());
+        match sessions.iter().find(|session| session.stage.era == Era::Legacy) {
+            Some(session) => asked.for_each(|talk| self.end(session, talk)),
+            None => loose.extend(asked),
         }
         // Conversations that nothing is judged by are ended all the same.
         let ending = async { futures_util::future::join_all(loose.iter().map(Conversation::end)).await };
@@ -266,10 +280,11 @@ impl Runner {
         self: &Arc<Self>,
         target: &Target,
         era: Era,
-        eras: ServedEras,
-        mut surface: Surface,
+        known: Known,
+        surveyed: Surveyed,
         talk: Conversation,
     ) -> Arc<Session> {
+        let Surveyed { mut surface, late } = surveyed;
         if let Target::Http(endpoint) = target {
             surface.loopback = is_loopback(&endpoint.url);
         }
@@ -280,8 +295,9 @@ impl Runner {
             bench: self.bench.clone(),
             era,
             revision: era.judged(),
-            served: eras,
+            served: known.eras,
             surface: Arc::new(surface),
+            handshakes: known.handshakes,
             token: self.options.token,
             fixture: false,
             seed: self.options.seed,
@@ -293,7 +309,7 @@ impl Runner {
         let session =
             Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
         lock(&self.sessions).push(session.clone());
-        self.end(&session, talk);
+        self.end_after(&session, talk, late);
         session
     }
 
@@ -315,12 +331,17 @@ impl Runner {
             );
             add_omission(&mut found.omissions, what, "--tools all");
         }
+        let slow: Vec<&str> = surface.slow().map(super::surface::ToolFacts::name).collect();
+        if !slow.is_empty() {
+            let what = format!("too slow to be called again and again: {}", some_of(&slow));
+            add_omission(&mut found.omissions, what, "--patience 4");
+        }
         for facts in &surface.tools {
             let name = facts.name().to_owned();
             match &facts.call {
                 CallState::Accepted => found.accepted.insert(name),
                 CallState::Refused(_) | CallState::NoArguments(_) => found.refused.insert(name),
-                CallState::NotAllowed => false,
+                CallState::NotAllowed | CallState::Slow => false,
             };
         }
     }

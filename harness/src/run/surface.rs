@@ -61,6 +61,8 @@ pub enum CallState {
     NoArguments(String),
     /// It was called and refused the arguments, or did not answer: what came.
     Refused(String),
+    /// It was called and takes its time: what comes of it is not waited for.
+    Slow,
 }
 
 impl ToolFacts {
@@ -86,13 +88,19 @@ impl ToolFacts {
     }
 
     pub fn is(&self, kind: &ToolKind) -> bool {
-        self.callable()
+        self.works(kind)
             && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
             && (!kind.state || self.state)
             && (!kind.progress || self.progress)
             && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
+    }
+
+    /// A slow tool is called again only for what it alone may have to show, and only if it was seen at work.
+    fn works(&self, kind: &ToolKind) -> bool {
+        let wanted = (kind.progress && self.progress) || (kind.asks.is_some() && !self.asks.is_empty());
+        self.callable() || (self.call == CallState::Slow && wanted)
     }
 
     fn required_argument(&self) -> bool {
@@ -127,6 +135,11 @@ impl Surface {
             .iter()
             .filter_map(|facts| Some((facts.name().to_owned(), facts.tool.get("inputSchema")?.clone())));
         Arc::new(schemas.collect())
+    }
+
+    /// Tools that had not answered when the survey was over.
+    pub fn slow(&self) -> impl Iterator<Item = &ToolFacts> {
+        self.tools.iter().filter(|facts| facts.call == CallState::Slow)
     }
 
     /// Tools that were left alone because of their annotations or the user's flags.

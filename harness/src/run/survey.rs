@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, time::Duration};
 use mcp_conform_cases::ast::InputKind;
 use mcp_conform_schemas::{Era, generate};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{
     options::RunOptions,
@@ -27,11 +28,19 @@ const MOST_READS: usize = 5;
 const MOST_ROUNDS: usize = 5;
 /// How long after its call an announcement of a changed list is waited for.
 const ANNOUNCED: Duration = Duration::from_millis(300);
+/// What the last calls are waited for, in graces: 1 s of the plain deadlines. A tool that works longer is slow.
+const SLOW_IN_GRACES: u32 = 2;
 /// How long one call holds up the next; the slow ones finish side by side.
 const STAGGER: Duration = Duration::from_millis(1500);
 
+/// What a survey learnt, and the calls that it did not wait for: they are to be answered before the conversation ends.
+pub(super) struct Surveyed {
+    pub surface: Surface,
+    pub late: Vec<Ticket>,
+}
+
 /// Uses the server over an open conversation that declared everything.
-pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
+pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surveyed {
     talk.mark("", "survey", "");
     let mut surface = Surface { version: talk.negotiated(), session: talk.session().is_some(), ..Surface::default() };
     match discovered {
@@ -65,7 +74,7 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
         surface.prompts = list(talk, &mut surface, "prompts/list", "prompts").await;
     }
     let listening = listen(talk, &surface).await;
-    call_tools(talk, &mut surface).await;
+    let late = call_tools(talk, &mut surface).await;
     for resource in surface.resources.clone().iter().take(MOST_READS) {
         if let Some(uri) = resource.get("uri") {
             ask(talk, &mut surface, "resources/read", Some(json!({ "uri": uri }))).await;
@@ -85,7 +94,7 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
         let _ = talk.cancel(&ticket).await;
     }
     surface.resumable = resumable(talk);
-    surface
+    Surveyed { surface, late }
 }
 
 /// Opens a subscription for what the server says it announces, as a client keeps one open beside its calls.
@@ -165,7 +174,7 @@ fn swapped(name: &str) -> String {
 
 async fn ask(talk: &Conversation, surface: &mut Surface, method: &str, params: Option<Value>) -> Option<Answer> {
     let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
-    let asked = tokio::time::Instant::now();
+    let asked = Instant::now();
     let (_, answer) = talk.request(call, None).await.ok()?;
     surface.slowest = surface.slowest.max(asked.elapsed());
     Some(answer)
@@ -198,8 +207,9 @@ struct Pending {
     ticket: Ticket,
 }
 
-/// Calls each tool that may be called once, with everything declared and a progress token.
-async fn call_tools(talk: &Conversation, surface: &mut Surface) {
+/// Calls each tool that may be called once, with everything declared and a progress token. Gives the calls that take so
+/// long that nothing else is held up for them.
+async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
     let mut late: Vec<Pending> = Vec::new();
     for index in 0..surface.tools.len() {
         let Some(facts) = surface.tools.get(index) else { continue };
@@ -226,12 +236,28 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) {
             None => late.push(Pending { index, ticket }),
         }
     }
+    let mut slow = Vec::new();
+    let until = Instant::now() + talk.bench().deadlines.grace * SLOW_IN_GRACES;
     for Pending { index, ticket } in late {
-        let answer = talk.answer(&ticket, None).await;
         let call = Call { method: "tools/call".to_owned(), ..Call::default() };
-        learn(talk, surface, index, &ticket, answer, call).await;
+        match talk.answer_within(&ticket, until.saturating_duration_since(Instant::now())).await {
+            Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
+            None => {
+                let Some(facts) = surface.tools.get_mut(index) else { continue };
+                facts.call = CallState::Slow;
+                facts.progress |= reports_progress(talk, &ticket);
+                slow.push(ticket);
+            }
+        }
     }
     confirm_changes(talk, surface).await;
+    slow
+}
+
+fn reports_progress(talk: &Conversation, ticket: &Ticket) -> bool {
+    related(ticket, &talk.events())
+        .iter()
+        .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"))
 }
 
 /// An announcement of a changed list may have come while the next tool was called: who causes it is called once more.
@@ -281,9 +307,7 @@ async fn learn(
     mut call: Call,
 ) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
-    facts.progress |= related(ticket, &talk.events())
-        .iter()
-        .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"));
+    facts.progress |= reports_progress(talk, ticket);
     for _ in 0..MOST_ROUNDS {
         let Some(result) = answer.result() else { break };
         if result.get("resultType").and_then(Value::as_str) != Some("input_required") {

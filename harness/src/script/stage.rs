@@ -13,7 +13,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::values::{Unset, Values};
 use crate::{
-    conversation::{Bench, Conversation, OpenError, OpenErrorKind, Opening, Policy, Target, connect, open},
+    conversation::{Bench, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target, connect, open},
     run::surface::Surface,
     trace::Transport,
 };
@@ -28,6 +28,8 @@ pub struct Stage {
     pub revision: Revision,
     pub served: ServedEras,
     pub surface: Arc<Surface>,
+    /// What the probe asked for already.
+    pub handshakes: Arc<Vec<Handshake>>,
     /// The user gave a credential.
     pub token: bool,
     pub fixture: bool,
@@ -56,22 +58,28 @@ struct Shelf {
     idle: Vec<Conversation>,
     /// How many are in use.
     out: usize,
+    /// When one was last taken or came back.
+    moved: Option<Instant>,
 }
 
 impl Pool {
-    /// Takes an idle conversation, or counts one out that the caller opens. While others are in use, one of them is
-    /// waited for as long as a start would take at most: a start costs more than a turn.
+    /// Takes an idle conversation, or counts one out that the caller opens. A start costs more than a turn: while others
+    /// are in use, and one of them was taken or came back within `patience`, the next is waited for. Where all are held up,
+    /// one of those who wait opens another.
     async fn take(&self, key: &str, patience: Duration) -> Option<Conversation> {
-        let deadline = Instant::now() + patience;
         loop {
+            let deadline;
             let returned = self.returned.notified();
             {
                 let mut shelves = self.shelves();
                 let shelf = shelves.entry(key.to_owned()).or_default();
                 shelf.idle.retain(|talk| talk.retired().is_none());
                 let talk = shelf.idle.pop();
-                if talk.is_some() || shelf.out == 0 || Instant::now() >= deadline {
+                let now = Instant::now();
+                deadline = shelf.moved.unwrap_or(now) + patience;
+                if talk.is_some() || shelf.out == 0 || now >= deadline {
                     shelf.out += 1;
+                    shelf.moved = Some(now);
                     return talk;
                 }
             }
@@ -89,6 +97,7 @@ impl Pool {
     pub fn forget(&self, key: &str) {
         if let Some(shelf) = self.shelves().get_mut(key) {
             shelf.out = shelf.out.saturating_sub(1);
+            shelf.moved = Some(Instant::now());
         }
         self.returned.notify_waiters();
     }
@@ -141,8 +150,9 @@ impl Stage {
         })
     }
 
-    /// Opens or takes a conversation for a case.
-    pub async fn lease(&self, setup: &Setup, fresh: bool, values: &Values) -> Result<Lease, LeaseError> {
+    /// Opens or takes a conversation for a case. The `first` of a case may be waited for; who holds one already would keep
+    /// others waiting.
+    pub async fn lease(&self, setup: &Setup, fresh: bool, first: bool, values: &Values) -> Result<Lease, LeaseError> {
         let opening = self.opening(setup, values)?;
         if setup.silent && self.era == Era::Legacy {
             let open = |kind| LeaseError::Open(OpenError { kind, conversation: None });
@@ -156,11 +166,11 @@ impl Stage {
             return Ok(Lease { talk, key: None, shared: false });
         }
         let patience = match self.transport() {
-            Transport::Stdio => self.bench.slowest_start() * 2,
-            Transport::Http => Duration::ZERO,
+            Transport::Stdio if first => self.bench.slowest_start() * 2,
+            Transport::Stdio | Transport::Http => Duration::ZERO,
         };
         if let Some(talk) = self.pool.take(&key, patience).await {
-            return Ok(Lease { talk, key: Some(key), shared: true });
+            return Ok(Lease { talk: talk.opened_as(opening), key: Some(key), shared: true });
         }
         match self.open(opening).await {
             Ok(talk) => Ok(Lease { talk, key: Some(key), shared: false }),
@@ -207,7 +217,11 @@ impl Stage {
     }
 }
 
+/// What has to be the same for a connection to be shared. In the modern era each message says it anew.
 fn key(opening: &Opening) -> String {
     let capabilities: &Value = &opening.capabilities;
-    format!("{} {} {capabilities} {}", opening.era, opening.version(), opening.policy.key())
+    match opening.era {
+        Era::Legacy => format!("{} {} {capabilities} {}", opening.era, opening.version(), opening.policy.key()),
+        Era::Modern => format!("{} {}", opening.era, opening.version()),
+    }
 }
