@@ -27,9 +27,9 @@ const MOST_READS: usize = 5;
 /// Rounds of one multi round-trip request.
 const MOST_ROUNDS: usize = 5;
 /// How long after its call an announcement of a changed list is waited for.
-const ANNOUNCED: Duration = Duration::from_secs(1);
+const ANNOUNCED: Duration = Duration::from_millis(500);
 /// How many calls an announcement may be late.
-const LATE_BY: usize = 2;
+const LATE_BY: usize = 6;
 /// What the last calls are waited for, in graces: 1.5 s of the plain deadlines. A tool that works longer is slow.
 const SLOW_IN_GRACES: u32 = 3;
 /// How long one call holds up the next; the slow ones finish side by side. Over stdio what the server sends on its own is
@@ -241,6 +241,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
         Transport::Stdio => STAGGER_STDIO,
     };
     let mut late: Vec<Pending> = Vec::new();
+    let mut called: Vec<(usize, u64)> = Vec::new();
     for index in 0..surface.tools.len() {
         let Some(facts) = surface.tools.get(index) else { continue };
         if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
@@ -249,6 +250,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
         let call = tool_call(talk, surface, facts, facts.arguments.clone());
         let Ok(ticket) = talk.send(call.clone()).await else { continue };
         let from = ticket.event;
+        called.push((index, from));
         let answer = talk.answer_within(&ticket, stagger).await;
         note_messages(talk, surface, index, from);
         match answer {
@@ -257,7 +259,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
         }
     }
     let slow = wait_for_late(talk, surface, late).await;
-    confirm_changes(talk, surface).await;
+    confirm_changes(talk, surface, &called).await;
     slow
 }
 
@@ -327,25 +329,32 @@ fn reports_progress(talk: &Conversation, ticket: &Ticket) -> bool {
         .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"))
 }
 
-/// An announcement of a changed list may have come while another tool was called: who may have caused it is called once
-/// more.
-async fn confirm_changes(talk: &Conversation, surface: &mut Surface) {
-    let announced: Vec<bool> = surface.tools.iter().map(|facts| facts.changes_list).collect();
-    for (index, facts) in surface.tools.iter_mut().enumerate() {
-        let maybe = announced.iter().skip(index).take(LATE_BY + 1).any(|announced| *announced);
-        facts.changes_list = false;
-        if !maybe || facts.call != CallState::Accepted || !talk.link().is_open() {
+/// Finds the tool that changes the list of tools. An announcement may come some calls late, and over HTTP somebody else may
+/// have caused it: the tools that were called before it are called once more, the nearest first, until one is seen to.
+async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(usize, u64)]) {
+    let is_announced = |event: &std::sync::Arc<crate::trace::Event>| {
+        let view = event.message().filter(|view| view.direction == Direction::In)?;
+        is_list_change(&view.frame.message).then_some(())
+    };
+    let Some((_, from)) = called.first() else { return };
+    let events = talk.recorder().events(usize::try_from(*from).unwrap_or(usize::MAX));
+    let Some(announced) = events.iter().find(|event| is_announced(event).is_some()).map(|event| event.seq) else {
+        return;
+    };
+    let before = called.iter().rev().filter(|(_, event)| *event < announced);
+    for (index, _) in before.take(LATE_BY) {
+        let Some(facts) = surface.tools.get_mut(*index) else { continue };
+        if facts.call != CallState::Accepted || !talk.link().is_open() {
             continue;
         }
         let params = json!({"name": facts.name(), "arguments": facts.arguments});
         let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
         let Ok((ticket, _)) = talk.request(call, None).await else { continue };
-        let announced = |event: &std::sync::Arc<crate::trace::Event>| {
-            let view = event.message().filter(|view| view.direction == Direction::In)?;
-            is_list_change(&view.frame.message).then_some(())
-        };
         let what = "an announcement that the list of tools has changed";
-        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), announced).await.is_some();
+        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), is_announced).await.is_some();
+        if facts.changes_list {
+            return;
+        }
     }
 }
 
@@ -353,14 +362,13 @@ fn is_list_change(message: &Message) -> bool {
     matches!(message, Message::Notification { method } if &**method == "notifications/tools/list_changed")
 }
 
-/// Requests (legacy era) and announcements that the server sent while a tool ran.
+/// Requests (legacy era) that the server sent while a tool ran.
 fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     for event in talk.recorder().events(usize::try_from(from).unwrap_or(usize::MAX)) {
         let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { continue };
-        match &view.frame.message {
-            Message::Request { method, .. } => facts.asks.extend(input_kind(method)),
-            message => facts.changes_list |= is_list_change(message),
+        if let Message::Request { method, .. } = &view.frame.message {
+            facts.asks.extend(input_kind(method));
         }
     }
 }
