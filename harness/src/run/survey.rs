@@ -3,7 +3,10 @@
 //! Everything here is sound traffic: lists, reads, prompts, completions, and one call of each tool that may be called. It
 //! gives the cases their tools and arguments, and the rules their occasions.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use mcp_conform_cases::ast::InputKind;
 use mcp_conform_schemas::{Era, generate};
@@ -292,6 +295,7 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
     let until = Instant::now() + talk.bench().deadlines.grace * SLOW_IN_GRACES;
     let left = || until.saturating_duration_since(Instant::now());
     let mut out = Vec::new();
+    let mut quick: BTreeMap<usize, Value> = BTreeMap::new();
     for (index, arguments, call, ticket) in quicker {
         let Some(answer) = talk.answer_within(&ticket, left()).await else {
             out.push(ticket);
@@ -299,18 +303,22 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
         };
         learn(talk, surface, index, &ticket, answer, call).await;
         if let Some(facts) = surface.tools.get_mut(index).filter(|facts| facts.callable()) {
-            facts.arguments = Some(arguments);
+            quick.insert(index, arguments);
+            facts.call = CallState::Refused("it was not answered yet".to_owned());
         }
     }
     for Pending { index, ticket } in late {
-        let quick = surface.tools.get(index).is_some_and(ToolFacts::callable);
+        let quick = quick.remove(&index);
         let call = Call { method: "tools/call".to_owned(), ..Call::default() };
-        match talk.answer_within(&ticket, if quick { Duration::ZERO } else { left() }).await {
+        match talk.answer_within(&ticket, if quick.is_some() { Duration::ZERO } else { left() }).await {
+            // It was just about to answer, and needs no other arguments.
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
             None => {
                 let Some(facts) = surface.tools.get_mut(index) else { continue };
                 facts.progress |= reports_progress(talk, &ticket);
-                if quick {
+                if let Some(arguments) = quick {
+                    facts.arguments = Some(arguments);
+                    facts.call = CallState::Accepted;
                     // What it does was seen; nobody needs the long work any more.
                     let _ = talk.cancel(&ticket).await;
                 } else {
