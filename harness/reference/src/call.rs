@@ -106,6 +106,8 @@ impl Call {
             () if self.has(Fault::ProgressAsText) => json!(done.to_string()),
             () => whole(done),
         };
+        let silent = self.has(Fault::ProgressMessageEmpty) && message != crate::json::FIRST_PROGRESS;
+        let message = if silent { "" } else { message };
         let mut body = Body::from(json!({"progress": shown, "total": whole(total), "message": message}));
         if self.has(Fault::SubscriptionTagOnProgress) {
             body.set_meta(crate::server::SUBSCRIPTION_ID, json!("none"));
@@ -133,7 +135,7 @@ impl Call {
     }
 
     /// Reads the retry part of a request that may be answered in several rounds (2026-07-28).
-    pub(crate) fn open_flow(&mut self, method: &str, subject: &Value, params: &Params) -> Result<(), Stop> {
+    pub(crate) async fn open_flow(&mut self, method: &str, subject: &Value, params: &Params) -> Result<(), Stop> {
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
         self.flow.bound_to = json!([method, subject, digest(&arguments)]);
         if !self.modern() {
@@ -143,9 +145,15 @@ impl Call {
         let responses = match params.get("inputResponses") {
             None => Map::new(),
             Some(Value::Object(responses)) => responses.clone(),
+            Some(_) if self.has(Fault::OddResponsesAsToolError) => {
+                return Err(Stop::Tool("inputResponses has to be an object".to_owned()));
+            }
             Some(_) => return Err(malformed("inputResponses has to be an object")),
         };
         let Some(state) = params.get("requestState") else { return Ok(()) };
+        if self.has(Fault::OwnStateRefused) {
+            return Err(malformed("requestState cannot be read"));
+        }
         let state = state.as_str().ok_or_else(|| malformed("requestState has to be a string"))?;
         let refused = || malformed("requestState does not belong to this request or is no longer valid");
         let opened = match () {
@@ -153,6 +161,9 @@ impl Call {
             () if self.has(Fault::StateIgnored) => Some(json!({"for": self.flow.bound_to, "until": u64::MAX})),
             () => self.server.seal.open(state),
         };
+        if opened.is_none() && self.has(Fault::HostileStateHangs) {
+            return std::future::pending().await;
+        }
         let state = opened.ok_or_else(refused)?;
         if state.get("for") != Some(&self.flow.bound_to) && !self.has(Fault::StateNotBound) {
             return Err(refused());
@@ -201,6 +212,9 @@ impl Call {
             }
             match self.flow.responses.get(*key) {
                 Some(answer) => {
+                    if self.has(Fault::DeclineNeverAnswered) && answer.get("action").is_some_and(|it| it != "accept") {
+                        return std::future::pending().await;
+                    }
                     let answer = self.checked(input, answer.clone()).map_err(RpcError::invalid_params)?;
                     self.flow.answers.insert((*key).to_owned(), answer);
                 }
@@ -209,6 +223,9 @@ impl Call {
                 }
             }
         }
+        if self.is_held_up_by_elicitation(questions) {
+            return std::future::pending().await;
+        }
         if missing.is_empty() {
             return Ok(questions.iter().filter_map(|(key, _)| self.flow.answers.get(*key).cloned()).collect());
         }
@@ -216,7 +233,41 @@ impl Call {
         if self.flow.rounds > 0 && self.has(Fault::MissingResponseRefused) && lacking {
             return Err(RpcError::invalid_params("an answer is missing").into());
         }
+        self.note_questions(questions);
         Err(Stop::Input(self.interim(missing)))
+    }
+
+    /// What a client declares stands for the client: all that a stateless server knows of it.
+    fn question(&self, input: &Input) -> Option<String> {
+        let declared = Value::Object(self.capabilities.clone());
+        match input {
+            Input::Form { .. } if self.has(Fault::OpenElicitationBlocks) => {
+                Some(json!([self.flow.bound_to, declared]).to_string())
+            }
+            Input::Model { .. } if self.has(Fault::OpenSamplingBlocks) => Some(declared.to_string()),
+            _ => None,
+        }
+    }
+
+    fn note_questions(&self, questions: &[(&'static str, Input)]) {
+        let open = questions.iter().filter_map(|(_, input)| self.question(input));
+        lock(&self.server.memory).open_questions.extend(open);
+    }
+
+    /// Whether a broken server waits for the answer to a question that another call asked.
+    fn is_held_up_by_elicitation(&self, questions: &[(&'static str, Input)]) -> bool {
+        let mut memory = lock(&self.server.memory);
+        let asked: Vec<String> = questions.iter().filter_map(|(_, input)| self.question(input)).collect();
+        if self.flow.rounds > 0 {
+            memory.open_questions.retain(|open| !asked.contains(open));
+            return false;
+        }
+        self.has(Fault::OpenElicitationBlocks) && asked.iter().any(|one| memory.open_questions.contains(one))
+    }
+
+    pub(crate) fn is_held_up_by_sampling(&self) -> bool {
+        let declared = Value::Object(self.capabilities.clone()).to_string();
+        self.has(Fault::OpenSamplingBlocks) && lock(&self.server.memory).open_questions.contains(&declared)
     }
 
     /// Ends with an error unless the client said in this request that it can give such input.
@@ -330,8 +381,12 @@ impl Call {
             return Value::Object(request);
         }
         request.insert("method".to_owned(), json!(method));
-        if let Some(params) = params {
+        let bare = matches!(input, Input::Form { .. }) && self.has(Fault::ElicitationWithoutParams);
+        if let Some(params) = params.filter(|_| !bare) {
             request.insert("params".to_owned(), params);
+        }
+        if matches!(input, Input::Roots) && self.has(Fault::RootsParamsAsList) {
+            request.insert("params".to_owned(), json!([]));
         }
         Value::Object(request)
     }
@@ -344,7 +399,8 @@ impl Call {
             "until": self.server.now() + self.server.config.state_lifetime.as_secs(),
         });
         let mut result = Map::new();
-        result.insert("resultType".to_owned(), json!("input_required"));
+        let kind = if self.has(Fault::InterimCalledIncomplete) { "incomplete" } else { "input_required" };
+        result.insert("resultType".to_owned(), json!(kind));
         let requests = match () {
             () if self.has(Fault::InputRequestsAsList) => {
                 Value::Array(missing.into_iter().map(|(_, one)| one).collect())
@@ -371,6 +427,7 @@ impl Call {
             return Ok(answer);
         }
         match input {
+            Input::Model { .. } if self.has(Fault::ModelAnswersUnchecked) => Ok(answer),
             Input::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {
                 Some("accept") => {
                     let content = answer.get("content").cloned().unwrap_or_else(|| json!({}));

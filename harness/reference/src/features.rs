@@ -83,7 +83,9 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
     if method == "resources/templates/list" && call.has(Fault::TemplatesUnknown) {
         return Some(RpcError::unknown_method(method).status(404));
     }
-    if method == "tools/list" && call.has(Fault::ListInternalError) {
+    if (method == "tools/list" && call.has(Fault::ListInternalError))
+        || (method == "resources/list" && call.has(Fault::ResourcesListInternalError))
+    {
         return Some(RpcError::new(-32603, "internal error"));
     }
     None

@@ -11,8 +11,8 @@ use crate::faults::Fault;
 use crate::features;
 use crate::json::{Body, Incoming, Message, Params, Raw, RpcError};
 use crate::logging::Level;
-use crate::server::{Outlet, Server};
-use crate::session::{Phase, Session};
+use crate::server::{Flights, Outlet, Server};
+use crate::session::{AskError, Phase, Session};
 use crate::tools;
 
 /// Serves one request and gives its answer.
@@ -36,10 +36,18 @@ pub(crate) fn notification(server: &Arc<Server>, session: &Arc<Session>, method:
             fetch_roots(server, session);
             greet(server, session);
         }
+        "notifications/roots/list_changed" if server.has(Fault::RootsChangeFatal) => session.fail(server),
         "notifications/roots/list_changed" if session.phase() == Phase::Operating => fetch_roots(server, session),
+        "notifications/progress" if server.has(Fault::UnknownProgressFatal) => session.fail(server),
         "notifications/cancelled" => {
             if let Some(id) = params.raw("requestId") {
+                if session.is_over(&id) && COMPLETED_CANCEL.iter().any(|fault| server.has(*fault)) {
+                    session.fail(server);
+                }
                 session.flights.cancel(&id);
+                if server.has(Fault::CancelByLooseId) {
+                    session.flights.cancel(&id.other_type());
+                }
             } else if server.has(Fault::MalformedCancelFatal) {
                 server.fatal.cancel();
             }
@@ -66,6 +74,7 @@ pub(crate) async fn message(
             let Some(flight) = session.flights.begin(&id) else {
                 return Some(duplicate(id));
             };
+            session.note_begun(server, &id);
             let outcome = tokio::select! {
                 outcome = request(server, session, &method, &params, outlet) => outcome,
                 () = flight.cancel.cancelled() => return late_answer(server, id),
@@ -74,13 +83,13 @@ pub(crate) async fn message(
         }
         Incoming::Notification { method, params } => {
             notification(server, session, &method, &params);
-            unwanted_answer(server, &method, &params)
+            unwanted_answer(server, Some(&session.flights), &method, &params)
         }
         Incoming::Answer { id, outcome } => {
             session.answered(&id, outcome);
             None
         }
-        Incoming::Invalid { id, why } => Some(Message::Answer { id, outcome: Err(RpcError::invalid_request(why)) }),
+        Incoming::Invalid { id, why } => Some(Message::Answer { id, outcome: Err(RpcError::no_message(server, why)) }),
     }
 }
 
@@ -91,7 +100,18 @@ pub(crate) fn duplicate(id: Raw) -> Message {
 }
 
 /// What a broken server says to a notification.
-pub(crate) fn unwanted_answer(server: &Server, method: &str, params: &Params) -> Option<Message> {
+pub(crate) fn unwanted_answer(
+    server: &Server,
+    flights: Option<&Flights>,
+    method: &str,
+    params: &Params,
+) -> Option<Message> {
+    let stray = server.has(Fault::StrayCancelAnswered) || server.has(Fault::StrayCancelAnsweredOverHttp);
+    if stray && method == "notifications/cancelled" {
+        let known = params.raw("requestId").is_none_or(|id| flights.is_some_and(|flights| flights.has(&id)));
+        let error = RpcError::new(-32600, "there is no such request");
+        return (!known).then_some(Message::Answer { id: None, outcome: Err(error) });
+    }
     let named = method.starts_with("notifications/");
     let answers =
         if named { server.has(Fault::NotificationAnswered) } else { server.has(Fault::RequestWithoutIdAnswered) };
@@ -120,6 +140,15 @@ async fn served(
         "initialize" => return initialize(server, session, params),
         "ping" if server.has(Fault::PingNotEmpty) => return Ok(json!({"pong": true}).into()),
         "ping" if server.has(Fault::PingNeverAnswered) => return std::future::pending().await,
+        "ping" if server.has(Fault::ReservedMetaAssumed) && has_odd_reserved_key(params) => {
+            return Err(RpcError::new(-32603, "a reserved key of _meta is no object"));
+        }
+        "ping"
+            if server.has(Fault::IntegerTokenRefused)
+                && params.progress_token().is_some_and(|it| it.value().is_number()) =>
+        {
+            return Err(RpcError::invalid_params("a progress token is a string"));
+        }
         "ping" if server.has(Fault::PingUnknown) => return Err(RpcError::unknown_method(method)),
         "ping" if server.has(Fault::PingNeedsParams) && params.object().is_none() => {
             return Err(RpcError::invalid_params("params are missing"));
@@ -147,6 +176,15 @@ async fn served(
         }
         _ => Err(unknown_method(server, method)),
     }
+}
+
+/// Faults of cancelling what was answered; they differ by transport and by what shows it there.
+const COMPLETED_CANCEL: [Fault; 2] = [Fault::CompletedCancelFatal, Fault::CompletedCancelEndsSession];
+
+/// Whether a key under the protocol's own prefix has a value that is no object.
+fn has_odd_reserved_key(params: &Params) -> bool {
+    let odd = |(key, value): (&String, &Value)| key.starts_with("io.modelcontextprotocol/") && !value.is_object();
+    params.meta().is_some_and(|meta| meta.iter().any(odd))
 }
 
 fn unknown_method(server: &Server, method: &str) -> RpcError {
@@ -194,12 +232,15 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
     let mut result = json!({
         "protocolVersion": said,
         "capabilities": capabilities_of(server, true),
-        "serverInfo": server_info(),
+        "serverInfo": server_info(server),
         "instructions": INSTRUCTIONS,
     });
     if let Some(result) = result.as_object_mut() {
         if server.has(Fault::ServerInfoWithoutVersion) {
             result.insert("serverInfo".to_owned(), json!({"name": "mcp-reference-server"}));
+        }
+        if server.has(Fault::ServerInfoAbsent) {
+            result.shift_remove("serverInfo");
         }
         if server.has(Fault::InstructionsAsList) {
             result.insert("instructions".to_owned(), json!([INSTRUCTIONS]));
@@ -213,8 +254,14 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
 
 pub(crate) const INSTRUCTIONS: &str = "Call any tool that is marked read-only; nothing here has an effect outside.";
 
-pub(crate) fn server_info() -> Value {
-    json!({"name": "mcp-reference-server", "title": "Reference server", "version": env!("CARGO_PKG_VERSION")})
+pub(crate) fn server_info(server: &Server) -> Value {
+    let page = if server.has(Fault::ServerPageNull) { Value::Null } else { json!("https://example.com/reference") };
+    json!({
+        "name": "mcp-reference-server",
+        "title": "Reference server",
+        "version": env!("CARGO_PKG_VERSION"),
+        "websiteUrl": page,
+    })
 }
 
 /// What the server can do. Without sessions there is nobody to notify and no level to keep.
@@ -306,7 +353,10 @@ fn fetch_roots(server: &Arc<Server>, session: &Arc<Session>) {
         let (to, general) = (server.clone(), session.clone());
         let outlet = Outlet::new(move |message| general.general(&to, &message));
         // Whether the client answers is its own business: nothing here depends on the roots.
-        let _ = session.ask(&server, &outlet, "roots/list", None).await;
+        let answer = session.ask(&server, &outlet, "roots/list", None).await;
+        if server.has(Fault::RootsErrorFatal) && matches!(answer, Err(AskError::Refused(_))) {
+            session.fail(&server);
+        }
     });
 }
 

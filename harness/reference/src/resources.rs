@@ -85,7 +85,7 @@ pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop
         _ if call.has(Fault::MissingUriReadsFirst) => TEXTS.first().map_or("", |(uri, ..)| uri).to_owned(),
         _ => return Err(RpcError::invalid_params("resources/read needs a uri").into()),
     };
-    call.open_flow("resources/read", &json!(uri), params)?;
+    call.open_flow("resources/read", &json!(uri), params).await?;
     let contents = match uri.as_str() {
         PIXEL_URI => {
             let blob = if call.has(Fault::BlobNotBase64) { "not base64!" } else { PIXEL };

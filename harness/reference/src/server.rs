@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::config::Config;
@@ -79,6 +80,16 @@ pub(crate) struct Memory {
     pub(crate) last_cursor: Option<String>,
     pub(crate) mismatched: bool,
     pub(crate) swapped: bool,
+    /// The method of the newest request.
+    pub(crate) current: String,
+    /// A client was told that its session is gone.
+    pub(crate) told_gone: bool,
+    /// A client left before it was answered.
+    pub(crate) poisoned: bool,
+    /// The tool calls that are being worked on.
+    pub(crate) running: Vec<AbortHandle>,
+    /// The questions that were asked and not answered.
+    pub(crate) open_questions: BTreeSet<String>,
 }
 
 /// Where messages go: a pipe, the stream of a request, the general stream of a session.
@@ -103,7 +114,11 @@ impl Server {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         let notes = [("first", "Buy milk."), ("second", "Water the plants.")];
         Arc::new(Self {
-            seal: Seal::new(&config.key),
+            seal: if config.faults.has(Fault::StateOfProcess) {
+                Seal::new(random_text().as_bytes())
+            } else {
+                Seal::new(&config.key)
+            },
             config,
             world: Mutex::new(World {
                 extra: false,
@@ -299,6 +314,10 @@ impl Flights {
         if let Some(cancel) = lock(&self.0).get(&id.key()) {
             cancel.cancel();
         }
+    }
+
+    pub(crate) fn has(&self, id: &Raw) -> bool {
+        lock(&self.0).contains_key(&id.key())
     }
 
     pub(crate) fn cancel_all(&self) {

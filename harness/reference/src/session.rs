@@ -32,6 +32,8 @@ struct Inner {
     subscriptions: BTreeSet<String>,
     pending: BTreeMap<String, oneshot::Sender<Result<Value, Value>>>,
     next_request: u64,
+    /// The ids of requests that were taken up; only broken servers keep them.
+    begun: BTreeSet<String>,
 }
 
 /// How far the handshake has come.
@@ -62,10 +64,14 @@ impl Session {
     }
 
     pub(crate) fn over_http(server: &Server) -> Arc<Self> {
-        let id = match () {
-            () if server.has(Fault::SessionIdNotAscii) => format!("session {}", server.count()),
-            () if server.has(Fault::SessionIdCounted) => format!("session-{}", server.count()),
-            () => random_text(),
+        // An id that nobody has come back with yet.
+        let unclaimed = || server.sessions().into_iter().find(|session| session.phase() == Phase::Answered);
+        let again = server.has(Fault::SessionIdGivenAgain).then(unclaimed).flatten();
+        let id = match again {
+            Some(session) => session.id.clone(),
+            None if server.has(Fault::SessionIdNotAscii) => format!("session {}", server.count()),
+            None if server.has(Fault::SessionIdCounted) => format!("session-{}", server.count()),
+            None => random_text(),
         };
         Arc::new(Self {
             id,
@@ -183,11 +189,33 @@ impl Session {
         lock(&self.inner).pending.clear();
     }
 
-    /// Takes the client's answer; one that nobody waits for is ignored.
-    pub(crate) fn answered(&self, id: &Raw, outcome: Result<Value, Value>) {
-        if let Some(sender) = lock(&self.inner).pending.remove(&id.key()) {
+    /// Takes the client's answer; says whether anybody waits for it.
+    pub(crate) fn answered(&self, id: &Raw, outcome: Result<Value, Value>) -> bool {
+        let waiting = lock(&self.inner).pending.remove(&id.key());
+        waiting.is_some_and(|sender| {
             // The one who asked may have gone; then nobody wants the answer.
             let _ = sender.send(outcome);
+            true
+        })
+    }
+
+    /// Notes a request, as a server that goes wrong over one that is over has to know it.
+    pub(crate) fn note_begun(&self, server: &Server, id: &Raw) {
+        if server.has(Fault::CompletedCancelFatal) || server.has(Fault::CompletedCancelEndsSession) {
+            lock(&self.inner).begun.insert(id.key());
+        }
+    }
+
+    /// Whether a request was taken up and is no longer worked on.
+    pub(crate) fn is_over(&self, id: &Raw) -> bool {
+        lock(&self.inner).begun.contains(&id.key()) && !self.flights.has(id)
+    }
+
+    /// What a fault does that ends everything: the process over a pipe, the session over HTTP, where others go on.
+    pub(crate) fn fail(&self, server: &Server) {
+        match &self.general {
+            Some(_) => server.fatal.cancel(),
+            None => drop(server.remove_session(&self.id)),
         }
     }
 }

@@ -99,9 +99,9 @@ impl Pipe {
         if self.server.has(Fault::NeverAnswers) {
             return;
         }
-        match parse(line) {
+        match parse(&self.server.config.faults, line) {
             Parsed::Unreadable if self.server.has(Fault::UnreadableFatal) => self.server.fatal.cancel(),
-            Parsed::Unreadable => self.say(None, Err(RpcError::parse())),
+            Parsed::Unreadable => self.say(None, Err(RpcError::unreadable(&self.server))),
             Parsed::Many(items) => self.take_batch(items).await,
             Parsed::One(message) => self.take_one(message).await,
         }
@@ -123,7 +123,7 @@ impl Pipe {
             }
             Incoming::Notification { method, params } => {
                 legacy::notification(&server, &session, &method, &params);
-                if let Some(answer) = legacy::unwanted_answer(&server, &method, &params) {
+                if let Some(answer) = legacy::unwanted_answer(&server, Some(&self.flights), &method, &params) {
                     outlet.send(answer);
                 }
                 // What was cancelled has to be gone before the next line is read.
@@ -149,6 +149,7 @@ impl Pipe {
             self.outlet.send(legacy::duplicate(id));
             return;
         };
+        self.session.note_begun(&server, &id);
         let outlet = self.outlet.clone();
         let long = takes_long(&method);
         let listens = method == "subscriptions/listen";
@@ -318,7 +319,7 @@ async fn broken_write<W: AsyncWrite + Unpin>(server: &Server, stdout: &mut W, fr
     Ok(Broken::No)
 }
 
-fn contains(frame: &[u8], text: &[u8]) -> bool {
+pub(crate) fn contains(frame: &[u8], text: &[u8]) -> bool {
     frame.windows(text.len()).any(|window| window == text)
 }
 

@@ -40,6 +40,9 @@ pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
 pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop> {
     let name = match params.get("name") {
         Some(Value::String(name)) => name.clone(),
+        _ if call.has(Fault::NamelessCallInternalError) => {
+            return Err(RpcError::new(-32603, "internal error").into());
+        }
         _ => return Err(RpcError::invalid_params("tools/call needs a name").into()),
     };
     let arguments = match params.get("arguments") {
@@ -57,7 +60,7 @@ pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop
     let Some(tool) = find(call, &lookup) else {
         return unknown_tool(call, &name);
     };
-    call.open_flow("tools/call", &json!(name), params)?;
+    call.open_flow("tools/call", &json!(name), params).await?;
     if let Some(why) = tool.get("inputSchema").and_then(|schema| mismatch(schema, &arguments)) {
         if call.has(Fault::WrongArgumentsFatal) {
             // The process has died: nothing that was asked is ever answered.
@@ -338,6 +341,11 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         sleep(Duration::from_millis(pause as u64)).await;
         call.progress(step as f64, steps, &format!("step {step} is done"));
     }
+    if call.has(Fault::ProgressFlood) {
+        for part in 1..=150 {
+            call.progress(steps + f64::from(part) / 1000.0, steps, "nearly done");
+        }
+    }
     if call.has(Fault::ProgressAfterCompletion) {
         let mut late = Call::new(&call.server, call.session.as_ref(), call.outlet.clone());
         late.token = call.token.clone();
@@ -417,8 +425,23 @@ fn unknown_tool(call: &Call, name: &str) -> Result<Value, Stop> {
     if call.has(Fault::UnknownToolAsUnknownMethod) {
         return Err(RpcError::unknown_method("tools/call").into());
     }
+    if let Some((_, code)) = UNKNOWN_TOOL_CODES.iter().find(|(fault, _)| call.has(*fault)) {
+        return Err(RpcError::new(*code, format!("unknown tool: {name}")).into());
+    }
+    if call.has(Fault::ErrorMessageIsTrace) {
+        let trace = format!("unknown tool: {name}\n    at tools::call\n    at features::serve");
+        return Err(RpcError::invalid_params(trace).into());
+    }
     Err(RpcError::invalid_params(format!("unknown tool: {name}")).into())
 }
+
+/// Codes that are not for an unknown tool, or for nothing at all.
+const UNKNOWN_TOOL_CODES: [(Fault, i64); 4] = [
+    (Fault::UnknownToolCustomCode, -32_500),
+    (Fault::UnknownToolOldBlock, -32_011),
+    (Fault::UnknownToolUndefinedCode, -32_029),
+    (Fault::UnknownToolAsUnsupportedVersion, -32_022),
+];
 
 fn break_list(call: &Call, tools: &mut Vec<Value>) {
     if call.has(Fault::ToolNamesRepeat)

@@ -29,8 +29,8 @@ faults! { ASKING:
         ];
     MissingCapabilityAsUnknownMethod "missing-capability-as-unknown-method" T1 [Stdio Http]
         "a capability that the client lacks is refused with -32601"
-        modern ["meta-missing-capability-not-32601"]
-        collateral_modern ["elicitation-missing-capability-error" "sampling-missing-capability-error"];
+        modern ["meta-missing-capability-not-32601" "elicitation-missing-capability-error"]
+        collateral_modern ["sampling-missing-capability-error"];
     MissingCapabilityWithoutData "missing-capability-without-data" T1 [Stdio Http]
         "-32021 comes without data"
         modern ["meta-missing-capability-data-lists-missing"]
@@ -186,5 +186,46 @@ faults! { ASKING:
     ListenResultWithoutType "listen-result-without-type" T1 [Stdio Http]
         "the result of a listen has no resultType"
         modern ["sub-result-shape" "resulttype-present"]
+        personality LIMIT;
+    ElicitationWithoutParams "elicitation-without-params" T1 [Stdio Http]
+        "elicitations in an interim result have no params"
+        modern ["elicitation-request-shape"];
+    RootsParamsAsList "roots-params-as-list" T1 [Stdio Http]
+        "the params of a question for roots are a list"
+        modern ["roots-request-shape"];
+    DeclineNeverAnswered "decline-never-answered" T1 [Stdio Http]
+        "a retry with a declined or cancelled elicitation is never answered"
+        modern ["elicitation-handles-decline" "elicitation-handles-cancel" "elicitation-success-not-assumed"]
+        collateral_modern ["response-exactly-one-per-request"];
+    OwnStateRefused "own-state-refused" T1 [Stdio Http]
+        "the state that was handed out is refused when it comes back"
+        modern ["mrtr-exact-echo-accepted" "elicitation-handles-accept"];
+    StateOfProcess "state-of-process" T1 [Stdio]
+        "a state is of use to the process alone that handed it out"
+        modern ["mrtr-retry-self-contained"];
+    HostileStateHangs "hostile-state-hangs" T1 [Stdio Http]
+        "a request with a state that cannot be read is never answered"
+        modern ["mrtr-state-attacker-controlled"]
+        collateral_modern ["response-exactly-one-per-request"];
+    OddResponsesAsToolError "odd-responses-as-tool-error" T1 [Stdio Http]
+        "inputResponses that are no object are a failed tool"
+        modern ["mrtr-protocol-errors"];
+    ModelAnswersUnchecked "model-answers-unchecked" T1 [Stdio Http]
+        "whatever a model answers is taken"
+        modern ["sampling-validates-response"];
+    InterimCalledIncomplete "interim-called-incomplete" T1 [Stdio Http]
+        "the resultType of an interim result is incomplete"
+        modern ["mrtr-resulttype"];
+    OpenElicitationBlocks "open-elicitation-blocks" T1 [Stdio Http]
+        "a tool is not served while a question that it asked is open"
+        modern ["elicitation-survives-abandonment"]
+        collateral_modern ["response-exactly-one-per-request"];
+    OpenSamplingBlocks "open-sampling-blocks" T1 [Stdio Http]
+        "server/discover is not served while the client's model was asked and has not answered"
+        modern ["sampling-survives-abandonment"]
+        collateral_modern ["response-exactly-one-per-request"];
+    ListenCancelledById "listen-cancelled-by-id" T1 [Stdio]
+        "the cancellation of a subscription names it as id"
+        modern ["sub-cancelled-notification-shape"]
         personality LIMIT;
 }
