@@ -60,9 +60,18 @@ struct Flow {
 /// One thing that the client is asked for.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    Form { message: &'static str, schema: Value },
+    Form {
+        message: &'static str,
+        schema: Value,
+    },
     Roots,
-    Model { prompt: &'static str },
+    Model {
+        prompt: &'static str,
+    },
+    /// A page that the user is sent to, under an id of the server's own.
+    Page {
+        id: String,
+    },
 }
 
 impl Call {
@@ -180,20 +189,24 @@ impl Call {
                 .flow
                 .responses
                 .keys()
-                .any(|key| !["name", "colour", "size", "roots", "reply"].contains(&key.as_str()))
+                .any(|key| !["name", "colour", "size", "roots", "reply", "form", "page"].contains(&key.as_str()))
         {
             return Err(malformed("inputResponses has a key that was not asked for"));
         }
         Ok(())
     }
 
-    /// Asks the client and gives its answers in the order of the questions. A modern client is asked for all that is
-    /// missing at once, a legacy client one after the other.
+    /// Asks the client for everything at once and gives its answers in the order of the questions.
     pub(crate) async fn ask(&mut self, questions: &[(&'static str, Input)]) -> Result<Vec<Value>, Stop> {
         for (_, input) in questions {
             self.require(input)?;
         }
         if let Some(session) = self.session.clone() {
+            // What is asked at once is asked side by side.
+            if let [(_, one), (_, other)] = questions {
+                let (one, other) = tokio::join!(self.ask_legacy(&session, one), self.ask_legacy(&session, other));
+                return Ok(vec![one?, other?]);
+            }
             let mut answers = Vec::new();
             for (_, input) in questions {
                 answers.push(self.ask_legacy(&session, input).await?);
@@ -271,12 +284,17 @@ impl Call {
     }
 
     /// Ends with an error unless the client said in this request that it can give such input.
-    fn require(&self, input: &Input) -> Result<(), Stop> {
+    pub(crate) fn require(&self, input: &Input) -> Result<(), Stop> {
         let declared = |name: &str| self.capabilities.get(name).and_then(Value::as_object);
         let (able, needed) = match input {
             Input::Form { .. } => (
                 declared("elicitation").is_some_and(|modes| modes.is_empty() || modes.contains_key("form")),
                 json!({"elicitation": {"form": {}}}),
+            ),
+            Input::Page { .. } => (
+                declared("elicitation").is_some_and(|modes| modes.contains_key("url"))
+                    || self.has(Fault::PageSentUndeclared),
+                json!({"elicitation": {"url": {}}}),
             ),
             Input::Roots => (declared("roots").is_some(), json!({"roots": {}})),
             Input::Model { .. } => (declared("sampling").is_some(), json!({"sampling": {}})),
@@ -304,7 +322,7 @@ impl Call {
     }
 
     async fn ask_legacy(&self, session: &Arc<Session>, input: &Input) -> Result<Value, Stop> {
-        if matches!(input, Input::Form { .. }) && self.version < "2025-06-18" {
+        if matches!(input, Input::Form { .. } | Input::Page { .. }) && self.version < "2025-06-18" {
             return Err(Stop::Tool("this protocol version has no elicitation".to_owned()));
         }
         let (method, params) = self.request(input);
@@ -326,7 +344,7 @@ impl Call {
         }
     }
 
-    fn request(&self, input: &Input) -> (&'static str, Option<Value>) {
+    pub(crate) fn request(&self, input: &Input) -> (&'static str, Option<Value>) {
         let (method, mut params) = self.sound_request(input);
         if let Some(params) = &mut params {
             break_form(self, method, params);
@@ -356,6 +374,17 @@ impl Call {
                 }
                 ("elicitation/create", Some(params))
             }
+            Input::Page { id } => {
+                let mut params = json!({
+                    "mode": "url",
+                    "message": "Please go to this page.",
+                    "url": format!("https://example.com/reference/page/{id}"),
+                });
+                if !self.modern() {
+                    params["elicitationId"] = json!(id);
+                }
+                ("elicitation/create", Some(params))
+            }
             Input::Roots => ("roots/list", None),
             Input::Model { prompt } => {
                 let mut params = json!({
@@ -363,6 +392,17 @@ impl Call {
                     "maxTokens": 100,
                     "modelPreferences": {"hints": [{"name": "any"}], "speedPriority": 0.5},
                 });
+                let sampling = self.capabilities.get("sampling");
+                let can = |name: &str| sampling.is_some_and(|sampling| sampling.get(name).is_some());
+                let tools = can("tools") && self.version >= "2025-11-25";
+                if tools || self.has(Fault::ModelToolsUndeclared) {
+                    let schema = json!({"type": "object", "properties": {"word": {"type": "string"}}});
+                    params["tools"] = json!([{"name": "look_up", "description": "Explains.", "inputSchema": schema}]);
+                    params["toolChoice"] = json!({"mode": "auto"});
+                }
+                if can("context") || self.has(Fault::ModelContextUndeclared) {
+                    params["includeContext"] = json!("thisServer");
+                }
                 if let Some(params) = params.as_object_mut()
                     && self.has(Fault::SamplingWithoutMaxTokens)
                 {
@@ -381,7 +421,10 @@ impl Call {
             return Value::Object(request);
         }
         request.insert("method".to_owned(), json!(method));
-        let bare = matches!(input, Input::Form { .. }) && self.has(Fault::ElicitationWithoutParams);
+        // Where nobody goes on with the flow, so that all others can be judged.
+        let of_resource = self.flow.bound_to.get(0).is_some_and(|method| method == "resources/read");
+        let form = matches!(input, Input::Form { .. });
+        let bare = form && of_resource && self.has(Fault::ElicitationWithoutParams);
         if let Some(params) = params.filter(|_| !bare) {
             request.insert("params".to_owned(), params);
         }
@@ -434,6 +477,10 @@ impl Call {
                     mismatch(schema, &content).map_or(Ok(answer), |why| Err(format!("the answer does not fit: {why}")))
                 }
                 Some("decline" | "cancel") => Ok(answer),
+                _ => Err("the answer has no known action".to_owned()),
+            },
+            Input::Page { .. } => match answer.get("action").and_then(Value::as_str) {
+                Some("accept" | "decline" | "cancel") => Ok(answer),
                 _ => Err("the answer has no known action".to_owned()),
             },
             Input::Roots => {

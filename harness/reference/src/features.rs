@@ -28,7 +28,7 @@ pub(crate) fn offered(server: &Server, method: &str) -> bool {
 
 /// The methods whose work can take long, so that others must not wait for it.
 pub(crate) fn takes_long(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read" | "subscriptions/listen")
+    matches!(method, "tools/call" | "prompts/get" | "resources/read" | "subscriptions/listen" | "tasks/result")
 }
 
 /// Serves one request of a shared method.

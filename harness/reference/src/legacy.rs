@@ -11,9 +11,9 @@ use crate::faults::Fault;
 use crate::features;
 use crate::json::{Body, Incoming, Message, Params, Raw, RpcError};
 use crate::logging::Level;
-use crate::server::{Flights, Outlet, Server};
+use crate::server::{Outlet, Server};
 use crate::session::{AskError, Phase, Session};
-use crate::tools;
+use crate::{resources, tasks, tools};
 
 /// Serves one request and gives its answer.
 pub(crate) async fn request(
@@ -41,7 +41,11 @@ pub(crate) fn notification(server: &Arc<Server>, session: &Arc<Session>, method:
         "notifications/progress" if server.has(Fault::UnknownProgressFatal) => session.fail(server),
         "notifications/cancelled" => {
             if let Some(id) = params.raw("requestId") {
-                if session.is_over(&id) && COMPLETED_CANCEL.iter().any(|fault| server.has(*fault)) {
+                // A request that is looked up by its number, and is not there.
+                let lost = id.value().is_number() && !session.flights.has(&id);
+                if (session.is_over(&id) && server.has(Fault::CompletedCancelFatal))
+                    || (lost && server.has(Fault::IdleCancelEndsSession))
+                {
                     session.fail(server);
                 }
                 session.flights.cancel(&id);
@@ -83,7 +87,7 @@ pub(crate) async fn message(
         }
         Incoming::Notification { method, params } => {
             notification(server, session, &method, &params);
-            unwanted_answer(server, Some(&session.flights), &method, &params)
+            unwanted_answer(server, Some(session), &method, &params)
         }
         Incoming::Answer { id, outcome } => {
             session.answered(&id, outcome);
@@ -102,13 +106,14 @@ pub(crate) fn duplicate(id: Raw) -> Message {
 /// What a broken server says to a notification.
 pub(crate) fn unwanted_answer(
     server: &Server,
-    flights: Option<&Flights>,
+    session: Option<&Session>,
     method: &str,
     params: &Params,
 ) -> Option<Message> {
     let stray = server.has(Fault::StrayCancelAnswered) || server.has(Fault::StrayCancelAnsweredOverHttp);
     if stray && method == "notifications/cancelled" {
-        let known = params.raw("requestId").is_none_or(|id| flights.is_some_and(|flights| flights.has(&id)));
+        let known = |id: &Raw| session.is_some_and(|session| session.flights.has(id) || session.is_over(id));
+        let known = params.raw("requestId").is_none_or(|id| known(&id));
         let error = RpcError::new(-32600, "there is no such request");
         return (!known).then_some(Message::Answer { id: None, outcome: Err(error) });
     }
@@ -159,6 +164,14 @@ async fn served(
         }
         _ => {}
     }
+    if tasks::offered(server, session.version()) {
+        if method == "tools/call" && params.get("task").is_some() {
+            return Ok(tasks::call(server, session, params)?.into());
+        }
+        if let Some(outcome) = tasks::serve(server, session, method, params).await {
+            return Ok(outcome?.into());
+        }
+    }
     match method {
         "logging/setLevel" if logs(server) => set_level(server, session, params),
         "resources/subscribe" if subscribes(server) => subscription(server, session, params, true),
@@ -177,9 +190,6 @@ async fn served(
         _ => Err(unknown_method(server, method)),
     }
 }
-
-/// Faults of cancelling what was answered; they differ by transport and by what shows it there.
-const COMPLETED_CANCEL: [Fault; 2] = [Fault::CompletedCancelFatal, Fault::CompletedCancelEndsSession];
 
 /// Whether a key under the protocol's own prefix has a value that is no object.
 fn has_odd_reserved_key(params: &Params) -> bool {
@@ -222,6 +232,7 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
         return Err(RpcError::new(-32603, "unsupported protocol version"));
     }
     session.negotiated(version, capabilities.cloned().unwrap_or_default());
+    session.introduce(params.get("clientInfo").cloned().unwrap_or_default());
     let said = match () {
         () if server.has(Fault::VersionEchoed) => json!(requested),
         () if server.has(Fault::VersionAsNumber) => json!(20_251_125),
@@ -229,9 +240,15 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
         () if known.is_none() && server.has(Fault::FallbackIsOldest) => json!(LEGACY_VERSIONS.first()),
         () => json!(version),
     };
+    let mut capabilities = capabilities_of(server, true);
+    if tasks::offered(server, version)
+        && let Some(capabilities) = capabilities.as_object_mut()
+    {
+        capabilities.insert("tasks".to_owned(), tasks::capability(server));
+    }
     let mut result = json!({
         "protocolVersion": said,
-        "capabilities": capabilities_of(server, true),
+        "capabilities": capabilities,
         "serverInfo": server_info(server),
         "instructions": INSTRUCTIONS,
     });
@@ -296,6 +313,10 @@ pub(crate) fn capabilities_of(server: &Server, legacy: bool) -> Value {
     if server.has(Fault::SubscribeUndeclared) {
         capabilities.insert("resources".to_owned(), feature(&["listChanged"]));
     }
+    if !legacy && server.config.extension {
+        let settings = if server.has(Fault::ExtensionSettingFlag) { json!(true) } else { json!({}) };
+        capabilities.insert("extensions".to_owned(), json!({ "com.example/reference": settings }));
+    }
     if server.has(Fault::CapabilityFlagAsText) {
         capabilities.insert("tools".to_owned(), json!({"listChanged": "true"}));
     }
@@ -328,11 +349,16 @@ fn subscription(server: &Arc<Server>, session: &Arc<Session>, params: &Params, o
         return Err(RpcError::invalid_params("a uri is needed"));
     };
     let call = Call::new(server, Some(session), Outlet::new(|_| {}));
-    if on && !crate::resources::subscribable(&call, uri) {
+    if on && !resources::subscribable(&call, uri) {
         return Err(RpcError::new(-32002, "there is no such resource").data(json!({"uri": uri})));
     }
     if on {
         session.subscribe(uri);
+        if uri == resources::LIVE {
+            // The subscription is answered first.
+            let server = server.clone();
+            tokio::spawn(async move { resources::visited(&server) });
+        }
     } else if !server.has(Fault::UnsubscribeIgnored) {
         session.unsubscribe(uri);
     }

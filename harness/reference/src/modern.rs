@@ -107,9 +107,6 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
     if server.has(Fault::ClientMethodSent) && method == "tools/call" && echo {
         call.outlet.send(Message::Request { id: out_of_line(&server), method: "tools/list", params: None });
     }
-    if server.has(Fault::NotificationParamsAsList) && method == "tools/call" && echo {
-        call.outlet.notify(NOTE, Body::default());
-    }
     if server.has(Fault::NotificationWhenIdle) && method == "tools/call" && echo {
         let outlet = call.outlet.clone();
         tokio::spawn(async move {
@@ -117,9 +114,7 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
             outlet.notify(NOTE, Body::default());
         });
     }
-    if server.has(Fault::AnswersMixedUp) {
-        lock(&server.memory).current = method.to_owned();
-    }
+    let discoveries = lock(&server.memory).discoveries;
     let outcome = match method {
         "server/discover" if server.has(Fault::DiscoverUnknown) => Err(unknown(&server, method).into()),
         "server/discover" if server.has(Fault::EmptyCapabilitiesRefused) && call.capabilities.is_empty() => {
@@ -133,10 +128,10 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
         }
         "server/discover" if call.is_held_up_by_sampling() => std::future::pending().await,
         "server/discover" => {
-            lock(&server.memory).discovered = true;
+            lock(&server.memory).discoveries += 1;
             Ok(discovered(&server))
         }
-        _ if server.has(Fault::DiscoverDemandedFirst) && !lock(&server.memory).discovered => {
+        _ if server.has(Fault::DiscoverDemandedFirst) && lock(&server.memory).discoveries == 0 => {
             Err(RpcError::new(-32600, "server/discover has to come first").into())
         }
         "ping" if server.has(Fault::PingInModern) => Ok(json!({})),
@@ -145,7 +140,8 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
         _ if features::offered(&server, method) => features::serve(&mut call, method, params).await,
         _ => Err(unknown(&server, method).into()),
     };
-    let mixed_up = method == "tools/call" && lock(&server.memory).current == "server/discover";
+    let came_between = lock(&server.memory).discoveries > discoveries;
+    let mixed_up = server.has(Fault::AnswersMixedUp) && method == "tools/call" && came_between;
     let outcome = if mixed_up { Ok(discovered(&server)) } else { outcome };
     Some(match outcome {
         Ok(result) => Ok(completed(&server, method, result)),
@@ -336,8 +332,12 @@ async fn listen(call: &Call, id: &Raw, params: &Params) -> Result<Body, RpcError
         return std::future::pending().await;
     }
     // The subscription is registered before it is acknowledged, so that nothing that happens later is missed.
+    let live = filter.uris.contains(resources::LIVE);
     let guard = server.listen(id.clone(), filter, call.outlet.clone());
     acknowledge();
+    if live {
+        resources::visited(server);
+    }
     if server.has(Fault::ListenAnsweredAtOnce) {
         drop(guard);
         return Ok(ended(server, id));

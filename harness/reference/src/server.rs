@@ -42,6 +42,8 @@ pub(crate) struct Server {
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) extra: bool,
+    /// How often the visits were subscribed to.
+    pub(crate) visits: u64,
     pub(crate) notes: BTreeMap<String, String>,
 }
 
@@ -76,12 +78,11 @@ pub(crate) struct Memory {
     pub(crate) capabilities_by_client: BTreeMap<String, Map<String, Value>>,
     pub(crate) version: Option<String>,
     pub(crate) log_level: Option<String>,
-    pub(crate) discovered: bool,
+    /// How often server/discover was served.
+    pub(crate) discoveries: u64,
     pub(crate) last_cursor: Option<String>,
     pub(crate) mismatched: bool,
     pub(crate) swapped: bool,
-    /// The method of the newest request.
-    pub(crate) current: String,
     /// A client was told that its session is gone.
     pub(crate) told_gone: bool,
     /// A client left before it was answered.
@@ -122,6 +123,7 @@ impl Server {
             config,
             world: Mutex::new(World {
                 extra: false,
+                visits: 0,
                 notes: notes.map(|(id, text)| (id.to_owned(), text.to_owned())).into(),
             }),
             listeners: Mutex::default(),
@@ -191,7 +193,7 @@ impl Server {
                 continue;
             }
             let tag = broken_tag(self, &listener.tag);
-            let body = Body::from(params.clone());
+            let body = broken_update(self, params.clone());
             let body = if self.has(Fault::ListenEventsUntagged) { body } else { body.raw_meta(SUBSCRIPTION_ID, tag) };
             listener.outlet.notify(method, body);
             if self.has(Fault::ListenOnlyFirstSubscriber) {
@@ -200,7 +202,8 @@ impl Server {
         }
         for session in self.sessions() {
             if session.hears_of(change, self) {
-                session.general(self, &Message::Notification { method, params: change.legacy_params() });
+                let params = change.legacy_params().map(|params| broken_update(self, params));
+                session.general(self, &Message::Notification { method, params });
             }
         }
     }
@@ -217,6 +220,17 @@ pub(crate) fn broken_tag(server: &Server, tag: &Raw) -> Raw {
     tag.clone()
 }
 
+/// The params of a change as a broken server writes them.
+fn broken_update(server: &Server, mut params: Value) -> Body {
+    if server.has(Fault::UpdateNamesResource)
+        && let Some(members) = params.as_object_mut()
+        && let Some(uri) = members.shift_remove("uri")
+    {
+        members.insert("resource".to_owned(), uri);
+    }
+    params.into()
+}
+
 impl Change {
     fn notification(&self) -> (&'static str, Value) {
         match self {
@@ -227,9 +241,9 @@ impl Change {
         }
     }
 
-    fn legacy_params(&self) -> Option<Body> {
+    fn legacy_params(&self) -> Option<Value> {
         match self {
-            Self::Resource(uri) => Some(json!({"uri": uri}).into()),
+            Self::Resource(uri) => Some(json!({"uri": uri})),
             _ => None,
         }
     }

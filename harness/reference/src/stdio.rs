@@ -57,13 +57,15 @@ where
         Pipe { server: server.clone(), session, flights, outlet, tasks: JoinSet::new(), listens: JoinSet::new() };
 
     let mut writer = writer;
-    let mut lines = Lines::new(stdin, server.config.max_message);
+    let mut lines = Lines::new(&server, stdin);
     let code = loop {
         let line = tokio::select! {
-            line = lines.next() => line,
+            // What has died reads nothing more.
+            biased;
             () = server.fatal.cancelled() => break 1,
             // Nobody reads any more, or a fault has ended the output.
             ended = &mut writer => return ExitStatus { code: ended.unwrap_or(1) },
+            line = lines.next() => line,
         };
         match line {
             Ok(Line::Text(text)) => pipe.take(&text).await,
@@ -123,7 +125,7 @@ impl Pipe {
             }
             Incoming::Notification { method, params } => {
                 legacy::notification(&server, &session, &method, &params);
-                if let Some(answer) = legacy::unwanted_answer(&server, Some(&self.flights), &method, &params) {
+                if let Some(answer) = legacy::unwanted_answer(&server, Some(&session), &method, &params) {
                     outlet.send(answer);
                 }
                 // What was cancelled has to be gone before the next line is read.
@@ -335,11 +337,14 @@ struct Lines<R> {
     line: Vec<u8>,
     too_long: bool,
     limit: usize,
+    /// Whatever one read brings is taken for a message, as only a broken server does.
+    in_chunks: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(reader: R, limit: usize) -> Self {
-        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, limit }
+    fn new(server: &Server, reader: R) -> Self {
+        let (limit, in_chunks) = (server.config.max_message, server.has(Fault::ReadsInChunks));
+        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, limit, in_chunks }
     }
 
     /// Safe to drop half-way: what was read is kept.
@@ -361,7 +366,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.line.extend_from_slice(read.get(..length).unwrap_or_default());
             }
             self.reader.consume(length + usize::from(ended));
-            if !ended {
+            if !ended && !self.in_chunks {
                 continue;
             }
             if std::mem::take(&mut self.too_long) {

@@ -90,9 +90,15 @@ impl ToolFacts {
             && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
             && (!kind.state || self.state)
             && (!kind.progress || self.progress)
+            && (!kind.task || self.task())
             && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
+    }
+
+    fn task(&self) -> bool {
+        let support = self.tool.pointer("/execution/taskSupport").and_then(Value::as_str);
+        matches!(support, Some("optional" | "required"))
     }
 
     fn required_argument(&self) -> bool {

@@ -188,7 +188,7 @@ faults! { ASKING:
         modern ["sub-result-shape" "resulttype-present"]
         personality LIMIT;
     ElicitationWithoutParams "elicitation-without-params" T1 [Stdio Http]
-        "elicitations in an interim result have no params"
+        "the elicitation for a resource has no params"
         modern ["elicitation-request-shape"];
     RootsParamsAsList "roots-params-as-list" T1 [Stdio Http]
         "the params of a question for roots are a list"
@@ -199,7 +199,8 @@ faults! { ASKING:
         collateral_modern ["response-exactly-one-per-request"];
     OwnStateRefused "own-state-refused" T1 [Stdio Http]
         "the state that was handed out is refused when it comes back"
-        modern ["mrtr-exact-echo-accepted" "elicitation-handles-accept"];
+        modern ["mrtr-exact-echo-accepted" "elicitation-handles-accept"]
+        collateral_modern ["mrtr-extra-responses-ignored" "mrtr-missing-responses-reasked" "mrtr-retry-self-contained"];
     StateOfProcess "state-of-process" T1 [Stdio]
         "a state is of use to the process alone that handed it out"
         modern ["mrtr-retry-self-contained"];
@@ -228,4 +229,25 @@ faults! { ASKING:
         "the cancellation of a subscription names it as id"
         modern ["sub-cancelled-notification-shape"]
         personality LIMIT;
+    PageSentUndeclared "page-sent-undeclared" T1 [Stdio Http]
+        "a client that can only fill in forms is sent to a page"
+        legacy ["elicitation-empty-capability-means-form"];
+    CompletionOfNothing "completion-of-nothing" T1 [Stdio Http]
+        "the notification that an elicitation is complete does not say which"
+        legacy ["elicitation-complete-has-id"];
+    RequiredListEmpty "required-list-empty" T1 [Stdio Http]
+        "-32042 lists no elicitations"
+        legacy ["elicitation-required-error-lists-elicitations"];
+    RequiredFormListed "required-form-listed" T1 [Stdio Http]
+        "-32042 lists an elicitation that is no page"
+        legacy ["elicitation-required-error-url-mode-ids"];
+    OwnTokenShared "own-token-shared" T1 [Stdio Http]
+        "the server's own requests all have the same progress token"
+        legacy ["progress-server-token-unique"];
+    ModelToolsUndeclared "model-tools-undeclared" T1 [Stdio Http]
+        "a model is offered tools though its client declared none"
+        modern ["sampling-tools-requires-capability"];
+    ModelContextUndeclared "model-context-undeclared" T1 [Stdio Http]
+        "a model is given context though its client declared none"
+        modern ["sampling-context-requires-capability"];
 }

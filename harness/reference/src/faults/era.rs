@@ -1,7 +1,7 @@
 //! Faults of the handshake, of versions, discovery, request metadata, capabilities and cache hints.
 //! What each does is at the place that asks for it.
 
-use super::{Fault, MODERN, faults};
+use super::{EXTENSION, Fault, MODERN, faults};
 
 faults! { ERAS:
     VersionEchoed "version-echoed" T1 [Stdio Http]
@@ -240,7 +240,7 @@ faults! { ERAS:
             "meta-missing-client-capabilities-rejected" "http-body-is-source-of-truth"
         ]
         personality MODERN
-        collateral_modern ["meta-required-on-every-method"];
+        collateral_modern ["meta-required-on-every-method" "stateless-version-not-remembered"];
     MissingCapabilitiesServed "missing-capabilities-served" T1 [Stdio Http]
         "requests without clientCapabilities are served"
         modern ["meta-missing-client-capabilities-rejected" "meta-required-on-every-method"];
@@ -342,9 +342,17 @@ faults! { ERAS:
         modern ["discover-server-info-shape"];
     EmptyCapabilitiesRefused "empty-capabilities-refused" T1 [Stdio Http]
         "server/discover with empty clientCapabilities is refused"
-        modern ["meta-empty-capabilities-valid"];
+        modern ["meta-empty-capabilities-valid"]
+        collateral_modern [
+            "cancel-race-graceful" "meta-trace-accepted" "request-id-falsy-values-served" "request-id-string-and-integer"
+            "response-id-echo-exact" "stateless-interleaving" "version-retry-after-mismatch"
+        ];
     UnsupportedVersionBare "unsupported-version-bare" T1 [Http]
         "an unsupported version is refused with status 400 and no body"
         modern ["era-recognisable-error" "version-unsupported-32022" "discover-unsupported-version"]
-        collateral_modern ["version-exact-match" "version-unsupported-on-every-method"];
+        collateral_modern ["version-exact-match" "version-unsupported-on-every-method" "stateless-version-not-remembered"];
+    ExtensionSettingFlag "extension-setting-flag" T1 [Stdio Http]
+        "an extension is advertised by true"
+        modern ["extensions-settings-object"]
+        personality EXTENSION;
 }

@@ -465,7 +465,8 @@ faults! { FEATURES:
         legacy ["progress-any-token-type-accepted"];
     UnknownProgressFatal "unknown-progress-fatal" T1 [Stdio Http]
         "progress under a token that was never given ends the server, or the session"
-        legacy ["progress-from-client-unknown-token"];
+        legacy ["progress-from-client-unknown-token"]
+        collateral_legacy ["base-response-one-per-request"];
     StrayCancelAnswered "stray-cancel-answered" T1 [Stdio]
         "a cancellation of a request that never was is answered by an error"
         legacy ["cancel-unknown-id-ignored"]
@@ -477,12 +478,14 @@ faults! { FEATURES:
     CompletedCancelFatal "completed-cancel-fatal" T1 [Stdio]
         "a cancellation of a request that has its answer ends the server"
         legacy ["cancel-completed-id-ignored" "cancel-race-graceful"]
-        modern ["cancel-completed-id-ignored" "cancel-race-graceful"];
-    CompletedCancelEndsSession "completed-cancel-ends-session" T1 [Http]
-        "a cancellation of a request that has its answer ends the session"
+        modern ["cancel-completed-id-ignored" "cancel-race-graceful"]
+        collateral_legacy ["base-response-one-per-request"]
+        collateral_modern ["response-exactly-one-per-request"];
+    IdleCancelEndsSession "idle-cancel-ends-session" T1 [Http]
+        "a cancellation that names a number which no request in flight has ends the session"
         legacy ["cancel-completed-id-ignored" "cancel-race-graceful"];
     EarlyDisconnectPoisons "early-disconnect-poisons" T1 [Http]
-        "after a client that did not wait for its answer the next request fails"
+        "after a client that did not wait for the answer of a tool server/discover fails once"
         modern ["cancel-race-graceful"];
     CancelByLooseId "cancel-by-loose-id" T1 [Stdio]
         "a cancellation ends requests whose id differs by its type alone"
@@ -490,9 +493,13 @@ faults! { FEATURES:
     RootsChangeFatal "roots-change-fatal" T1 [Stdio Http]
         "a change of the client's roots ends the server, or the session"
         legacy ["roots-list-changed-accepted"]
-        collateral_legacy ["roots-error-handled"];
+        collateral_legacy ["roots-error-handled" "base-response-one-per-request" "http-accepted-response-202"];
     RootsErrorFatal "roots-error-fatal" T1 [Stdio Http]
         "an error instead of roots ends the server, or the session"
         legacy ["roots-error-handled"]
         collateral_legacy ["roots-list-changed-accepted"];
+    UpdateNamesResource "update-names-resource" T1 [Stdio Http]
+        "an update names its resource by another member than uri"
+        legacy ["resources-updated-uri"]
+        modern ["resources-updated-shape"];
 }

@@ -285,6 +285,7 @@ faults! { MESSAGES:
         collateral_modern ["tools-call-unknown-tool-code"];
     NotificationParamsAsList "notification-params-as-list" T1 [Stdio Http]
         "the params of a notification are a list"
+        legacy ["schema-messages-validate"]
         modern ["jsonrpc-params-is-object"];
     NotificationWhenIdle "notification-when-idle" T1 [Stdio]
         "a notification comes while no request is in flight"

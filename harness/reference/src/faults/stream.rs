@@ -100,4 +100,8 @@ faults! { STREAMS:
         "the process asks for a setting on stderr and ends with status 2"
         legacy ["base-implements-base-and-lifecycle"]
         modern ["discover-implemented"];
+    ReadsInChunks "reads-in-chunks" T1 [Stdio]
+        "whatever one read of the input brings is taken for a message"
+        legacy ["stdio-reads-line-framing"]
+        collateral_legacy ["stdio-messages-terminated"];
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::set::Fault;
-use super::{asking, era, feature, form, message, stream, web};
+use super::{asking, era, feature, form, message, stream, tasks, web};
 use crate::config::{AnswerForm, Config, Eras, Tier, Transport};
 
 /// A requirement of the catalogue: its id and its revision.
@@ -37,8 +37,16 @@ pub struct FaultInfo {
 /// All faults, sorted by name.
 pub fn faults() -> &'static [FaultInfo] {
     static ALL: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
-        let areas =
-            [asking::ASKING, era::ERAS, feature::FEATURES, form::FORMS, message::MESSAGES, stream::STREAMS, web::WEB];
+        let areas = [
+            asking::ASKING,
+            era::ERAS,
+            feature::FEATURES,
+            form::FORMS,
+            message::MESSAGES,
+            stream::STREAMS,
+            tasks::TASKS,
+            web::WEB,
+        ];
         let mut all = areas.concat();
         all.sort_by_key(|info| info.name);
         all
@@ -57,6 +65,9 @@ pub(super) const SSE_ONCE: fn(&mut Config) = |config| {
 
 /// Only the revision without a handshake is served.
 pub(super) const MODERN: fn(&mut Config) = |config| config.eras = Eras::ModernOnly;
+
+/// An extension is advertised.
+pub(super) const EXTENSION: fn(&mut Config) = |config| config.extension = true;
 
 /// Subscriptions end by themselves.
 pub(super) const LIMIT: fn(&mut Config) = |config| config.listen_limit = Some(Duration::from_millis(300));

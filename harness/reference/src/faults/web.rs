@@ -273,7 +273,7 @@ faults! { WEB:
         modern ["http-version-mismatch-even-if-both-supported"]
         collateral_modern ["http-version-header-mismatch"];
     SessionIdGivenAgain "session-id-given-again" T1 [Http]
-        "a session id is given out again until somebody has used it"
+        "a session id is given again to the same client until it has used it"
         legacy ["session-id-globally-unique"];
     OneSessionOnly "one-session-only" T1 [Http]
         "a client that was told of the end of its session gets no new one"
@@ -287,5 +287,6 @@ faults! { WEB:
         legacy ["sse-related-messages-on-post-stream"];
     DisconnectEndsAll "disconnect-ends-all" T1 [Http]
         "a closed stream ends every call that is being worked on"
-        modern ["http-disconnect-isolated" "cancel-isolated"];
+        modern ["http-disconnect-isolated" "cancel-isolated"]
+        collateral_modern ["response-exactly-one-per-request"];
 }

@@ -35,7 +35,7 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
         return refusal(server, id, RpcError::invalid_request("this server has had its session"));
     }
     let session = match (opening && !headers.contains_key(SESSION), server.config.sessions) {
-        (true, true) => Session::over_http(server),
+        (true, true) => Session::over_http(server, client_of(&incoming)),
         (_, false) => passing_session(server, headers, opening),
         (false, true) => match session_of(server, headers) {
             Ok(session) => session,
@@ -59,7 +59,7 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
         }
         Incoming::Notification { method, params } => {
             notification(server, &session, &method, &params);
-            match unwanted_answer(server, Some(&session.flights), &method, &params) {
+            match unwanted_answer(server, Some(&session), &method, &params) {
                 Some(answer) => json_answer(server, &answer, 200),
                 None => taken(server),
             }
@@ -72,6 +72,14 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
             taken(server)
         }
         Incoming::Invalid { id, why } => refusal(server, id, RpcError::invalid_request(why)),
+    }
+}
+
+/// What the client of a handshake says of itself.
+fn client_of(incoming: &Incoming) -> Option<&serde_json::Value> {
+    match incoming {
+        Incoming::Request { params, .. } => params.get("clientInfo"),
+        _ => None,
     }
 }
 
@@ -147,7 +155,7 @@ fn session_of(server: &Server, headers: &HeaderMap) -> Result<Arc<Session>, RpcE
     }
     let known = text(headers, SESSION).and_then(|id| server.session(id));
     if known.is_none() && server.has(Fault::UnknownSessionServed) {
-        let session = Session::over_http(server);
+        let session = Session::over_http(server, None);
         session.negotiated(server.config.newest_legacy(), serde_json::Map::new());
         return Ok(session);
     }
@@ -160,7 +168,7 @@ fn session_of(server: &Server, headers: &HeaderMap) -> Result<Arc<Session>, RpcE
 
 /// What stands for a session where none is kept: it lasts for one request.
 fn passing_session(server: &Server, headers: &HeaderMap, opening: bool) -> Arc<Session> {
-    let session = Session::over_http(server);
+    let session = Session::over_http(server, None);
     if !opening {
         let named = text(headers, headers::VERSION).and_then(|name| server.config.legacy_version(name));
         session.negotiated(named.unwrap_or_else(|| server.config.newest_legacy()), serde_json::Map::new());

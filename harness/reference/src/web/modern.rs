@@ -171,7 +171,7 @@ struct Unfinished(Option<Arc<Server>>);
 
 impl Unfinished {
     fn begin(server: &Arc<Server>, method: &str) -> Self {
-        let watched = method == "server/discover" && server.has(Fault::EarlyDisconnectPoisons);
+        let watched = method == "tools/call" && server.has(Fault::EarlyDisconnectPoisons);
         Self(watched.then(|| server.clone()))
     }
 
