@@ -293,7 +293,7 @@ impl Call {
             ),
             Input::Page { .. } => (
                 declared("elicitation").is_some_and(|modes| modes.contains_key("url"))
-                    || self.has(Fault::PageSentUndeclared),
+                    || (!self.modern() && declared("elicitation").is_some() && self.has(Fault::PageSentUndeclared)),
                 json!({"elicitation": {"url": {}}}),
             ),
             Input::Roots => (declared("roots").is_some(), json!({"roots": {}})),

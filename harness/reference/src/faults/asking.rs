@@ -22,7 +22,7 @@ faults! { ASKING:
             "meta-not-rely-on-undeclared-capability" "sampling-requires-capability" "roots-requires-capability"
             "roots-check-capability" "elicitation-only-supported-modes" "elicitation-url-only-client"
         ]
-        collateral_legacy ["elicitation-mode-supported"]
+        collateral_legacy ["elicitation-mode-supported" "elicitation-empty-capability-means-form"]
         collateral_modern [
             "stateless-capabilities-not-remembered" "stateless-no-capability-inference"
             "elicitation-missing-capability-error" "sampling-missing-capability-error"

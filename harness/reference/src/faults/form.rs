@@ -168,5 +168,6 @@ faults! { FORMS:
     PageWithoutUrl "page-without-url" T1 [Stdio Http]
         "the user is sent to a page without an address"
         legacy ["elicitation-url-required-fields"]
-        modern ["elicitation-url-params"];
+        modern ["elicitation-url-params"]
+        collateral_legacy ["elicitation-required-error-url-mode-ids"];
 }
