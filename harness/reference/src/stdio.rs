@@ -113,6 +113,9 @@ impl Pipe {
         let (server, session, outlet) = (self.server.clone(), self.session.clone(), self.outlet.clone());
         match message {
             Incoming::Request { ref id, .. } if drops_id(&server, id) => {}
+            Incoming::Request { ref id, .. } if server.has(Fault::ExitsAtForeignId) && !id.text().is_ascii() => {
+                server.fatal.cancel();
+            }
             Incoming::Request { id, method, params } if modern::is_modern(&server, &method, &params) => {
                 self.take_modern(id, method, params).await;
             }
@@ -291,11 +294,6 @@ async fn broken_write<W: AsyncWrite + Unpin>(server: &Server, stdout: &mut W, fr
     }
     if server.has(Fault::HalfMessageThenExit) {
         stdout.write_all(frame.get(..frame.len() / 2).unwrap_or_default()).await?;
-        stdout.flush().await?;
-        return Ok(Broken::Exit);
-    }
-    if server.has(Fault::ExitsAfterFirstRequest) {
-        write_line(stdout, frame).await?;
         stdout.flush().await?;
         return Ok(Broken::Exit);
     }

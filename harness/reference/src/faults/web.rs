@@ -238,14 +238,9 @@ faults! { WEB:
         legacy ["base-implements-base-and-lifecycle"]
         modern ["discover-implemented"];
     ServesPages "serves-pages" T2 [Http]
-        "every request is answered with a page"
-        legacy ["http-request-answered-json-or-sse" "base-implements-base-and-lifecycle"]
-        modern ["http-request-response-content-type" "discover-implemented"]
-        collateral_legacy ["http-get-sse-or-405"];
+        "every request is answered with a page";
     EndlessStream "endless-stream" T2 [Http]
         "streams hold comments and never a message"
-        legacy ["sse-response-eventually" "base-response-one-per-request"]
-        modern ["http-sse-ends-with-response"]
         personality SSE;
     BadBase64Ignored "bad-base64-ignored" T1 [Http]
         "a Mcp-Name that announces base64 and holds none is passed over"
