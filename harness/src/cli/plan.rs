@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, fs, net::TcpListener, path::Path, sync::Arc, time::Duration};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use mcp_conform_cases::{Catalogue, ast::Case, load_dir, nearest, suite};
+use mcp_conform_cases::{Catalogue, ast::Case, headings, load_dir, nearest, suite};
 use mcp_conform_schemas::Revision;
 use serde_json::Value;
 use url::Url;
@@ -53,20 +53,29 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
 
 /// The suite and the user's own cases; ids must differ over all of them.
 pub(crate) fn cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Arc<Case>>, UsageError> {
-    let mut cases: Vec<Arc<Case>> = suite().iter().cloned().map(Arc::new).collect();
+    let own = own_cases(dirs)?;
+    Ok(suite().iter().cloned().chain(own).map(Arc::new).collect())
+}
+
+/// The user's cases alone.
+pub(crate) fn own_cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Case>, UsageError> {
+    let mut cases: Vec<Case> = Vec::new();
     for dir in dirs {
         let own = load_dir(dir).map_err(|error| UsageError::Cases(super::show::load_error(&error)))?;
         for case in own {
-            if let Some(known) = cases.iter().find(|known| known.id.node == case.id.node) {
+            let known =
+                cases.iter().find(|known| known.id.node == case.id.node).map(|known| known.source.name.as_ref());
+            let embedded = || headings().any(|heading| heading.id == case.id.node).then_some("the suite");
+            if let Some(known) = known.or_else(embedded) {
                 return Err(UsageError::Cases(format!(
-                    "{} has the id {}, which stands in {} already\n  give the case another id",
-                    case.source.name, case.id.node, known.source.name
+                    "{} has the id {}, which stands in {known} already\n  give the case another id",
+                    case.source.name, case.id.node
                 )));
             }
             if let Some(unknown) = super::show::unknown_checks(&case).into_iter().next() {
                 return Err(UsageError::Cases(unknown));
             }
-            cases.push(Arc::new(case));
+            cases.push(case);
         }
     }
     Ok(cases)
@@ -428,7 +437,7 @@ fn jobs(jobs: Option<usize>) -> Result<usize, UsageError> {
     match jobs {
         Some(0) => Err(UsageError::flag("jobs", "0", "nothing would run", "give 1 or more")),
         Some(jobs) => Ok(jobs.min(256)),
-        None => Ok(std::thread::available_parallelism().map_or(4, |cores| cores.get() * 2)),
+        None => Ok(std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 4).max(12))),
     }
 }
 
