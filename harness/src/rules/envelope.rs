@@ -24,8 +24,8 @@ pub(super) static DEFINITION: Definition = Definition {
     name: "envelope",
     title: "Every message has the members of JSON-RPC 2.0",
     about: "Each message of the server is looked at as an object: jsonrpc is \"2.0\", a response has exactly one of result \
-            and error, a result is an object (in 2026-07-28 with resultType, input_required if it asks for input), a notification has no id. Bodies of HTTP \
-            error statuses that do not claim to be JSON-RPC are not judged.",
+            and error, a result is an object (in 2026-07-28 with resultType, input_required if it asks for input), a \
+            notification has no id. Bodies of HTTP error statuses that do not claim to be JSON-RPC are not judged.",
     rows: &[VERSION, RESULT, OBJECT, XOR, NO_ID, PARAMS, RESULT_TYPE, INTERIM],
     make: || Box::new(Envelope),
 };
