@@ -103,15 +103,21 @@ impl ToolFacts {
     }
 
     fn task(&self) -> bool {
-        let support = self.tool.pointer("/execution/taskSupport").and_then(Value::as_str);
-        matches!(support, Some("optional" | "required"))
+        matches!(self.support(), Some("optional" | "required"))
+    }
+
+    /// Whether it may or has to be called as a task.
+    fn support(&self) -> Option<&str> {
+        self.tool.pointer("/execution/taskSupport").and_then(Value::as_str)
     }
 
     /// A slow tool is called again only for what it alone may have to show, and only if it was seen at work.
     fn works(&self, kind: &ToolKind) -> bool {
         let asking = kind.asks.is_some() && !self.asks.is_empty();
         let wanted = (kind.progress && self.progress) || asking || kind.task;
-        self.callable() || (self.call == CallState::Slow && wanted)
+        // A tool that has to be called as a task refuses a plain call, whatever its arguments are.
+        let task_alone = kind.task && matches!(self.call, CallState::Refused(_)) && self.support() == Some("required");
+        self.callable() || task_alone || (self.call == CallState::Slow && wanted)
     }
 
     fn required_argument(&self) -> bool {
