@@ -497,7 +497,7 @@ faults! { FEATURES:
     RootsErrorFatal "roots-error-fatal" T1 [Stdio Http]
         "an error instead of roots ends the server, or the session"
         legacy ["roots-error-handled"]
-        collateral_legacy ["roots-list-changed-accepted"];
+        collateral_legacy ["roots-list-changed-accepted" "base-response-one-per-request"];
     UpdateNamesResource "update-names-resource" T1 [Stdio Http]
         "an update names its resource by another member than uri"
         legacy ["resources-updated-uri"]
