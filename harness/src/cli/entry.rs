@@ -7,6 +7,7 @@ use clap::Parser;
 use super::{
     args::{Cli, Command},
     error::UsageError,
+    init::init,
     judge_server::judge_server,
     show,
     validate::validate,
@@ -32,6 +33,7 @@ pub fn main() -> ExitCode {
             return mcp_reference_server::main_with_args(args);
         }
         Command::Run(args) => judge_server(args),
+        Command::Init(args) => init(args),
         Command::List(args) => show::list(args),
         Command::Explain { id, cases } => show::explain(id, cases),
         Command::Cases { command } => show::cases(command),

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use super::{
     args::{FailOn, RunArgs},
+    config,
     error::UsageError,
     plan::plan,
 };
@@ -27,6 +28,7 @@ use crate::{
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
+    let args = &config::resolve(args)?;
     let options = plan(args)?;
     let specs = specs(&args.report)?;
     for spec in &specs {
@@ -49,7 +51,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     // Blocked reads of standard input or a name look-up must not hold up the end.
     runtime.shutdown_timeout(Duration::from_millis(100));
     let asked = args.revision.clone();
-    let fail_on = match args.fail_on {
+    let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,
         FailOn::Warn => exit::FailOn::Warn,
         FailOn::Never => exit::FailOn::Never,

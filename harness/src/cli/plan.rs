@@ -18,6 +18,9 @@ use crate::{
     transport::{Endpoint, TlsOptions},
 };
 
+/// What a server may ask its client for.
+const ASKED: [&str; 3] = ["elicitation/create", "roots/list", "sampling/createMessage"];
+
 pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
     let secrets = Secrets::new(secrets(args)?);
     let headers = headers(args)?;
@@ -40,8 +43,9 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
         deadlines: deadlines(args)?,
         max_time: args.max_time.map(|time| seconds("max-time", time)).transpose()?,
         tools: if args.demo && args.tools.is_empty() { ToolChoice::All } else { tools(&args.tools)? },
-        tool_args: tool_args(&args.tool_args)?,
-        seed: args.seed,
+        tool_args: objects("tool-args", "TOOL", &args.tool_args)?,
+        answers: Arc::new(answers(&args.answer)?),
+        seed: args.seed.unwrap_or_default(),
         fail_fast: args.fail_fast,
         trace_dir: trace_dir(args)?,
         repro_target: secrets.redact_text(&repro_target),
@@ -170,6 +174,9 @@ fn settings(args: &RunArgs) -> Vec<String> {
     }
     for pair in &args.tool_args {
         add("tool-args", pair);
+    }
+    for pair in &args.answer {
+        add("answer", pair);
     }
     if let Some(file) = &args.ca_file {
         add("ca-file", &file.to_string_lossy());
@@ -411,24 +418,40 @@ fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError>
     builder.build().map_err(|error| bad(&globs.join(","), &error))
 }
 
-fn tool_args(pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
+/// `NAME=JSON` or `NAME=@FILE`, where JSON is an object.
+fn objects(flag: &'static str, what: &str, pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
     let mut out = BTreeMap::new();
     for pair in pairs {
-        let help = "write --tool-args 'TOOL={\"name\": \"value\"}' or TOOL=@FILE";
-        let (tool, text) = pair
+        let help = format!("write --{flag} '{what}={{\"name\": \"value\"}}' or {what}=@FILE");
+        let (name, text) = pair
             .split_once('=')
-            .filter(|(tool, _)| !tool.is_empty())
-            .ok_or_else(|| UsageError::flag("tool-args", pair, "is no TOOL=JSON", help))?;
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| UsageError::flag(flag, pair, format!("is no {what}=JSON"), help.clone()))?;
         let text = match text.strip_prefix('@') {
-            Some(file) => read(Path::new(file), "tool-args")?,
+            Some(file) => read(Path::new(file), flag)?,
             None => text.to_owned(),
         };
         let value: Value = serde_json::from_str(&text)
-            .map_err(|error| UsageError::flag("tool-args", pair, format!("is no JSON: {error}"), help))?;
+            .map_err(|error| UsageError::flag(flag, pair, format!("is no JSON: {error}"), help.clone()))?;
         if !value.is_object() {
-            return Err(UsageError::flag("tool-args", pair, "arguments are a JSON object", help));
+            return Err(UsageError::flag(flag, pair, "has to be a JSON object", help));
         }
-        out.insert(tool.to_owned(), value);
+        out.insert(name.to_owned(), value);
+    }
+    Ok(out)
+}
+
+/// Results by the method that asks for them.
+fn answers(pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
+    let out = objects("answer", "METHOD", pairs)?;
+    for method in out.keys() {
+        if !ASKED.contains(&method.as_str()) {
+            let help = match nearest(method, ASKED).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("servers ask for {}", ASKED.join(", ")),
+            };
+            return Err(UsageError::flag("answer", method, "is nothing that a server asks for", help));
+        }
     }
     Ok(out)
 }
@@ -442,8 +465,8 @@ fn jobs(jobs: Option<usize>) -> Result<usize, UsageError> {
 }
 
 fn deadlines(args: &RunArgs) -> Result<Deadlines, UsageError> {
-    let answer = seconds("timeout", args.timeout)?;
-    let patience = args.patience;
+    let answer = seconds("timeout", args.timeout.unwrap_or(10.0))?;
+    let patience = args.patience.unwrap_or(1.0);
     if !(patience.is_finite() && patience > 0.0 && patience <= 1000.0) {
         let help = "give a factor above 0, such as 2 on a slow machine";
         return Err(UsageError::flag("patience", patience.to_string(), "is no factor", help));

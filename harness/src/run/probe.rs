@@ -3,7 +3,7 @@
 //! Both eras are always probed, each in a process or session of its own: a discovery answer does not say that legacy
 //! clients are turned away, and servers that list only 2026-07-28 may serve 2025-11-25 all the same.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use mcp_conform_reports::model::RevisionSupport;
 use mcp_conform_schemas::{Era, Revision};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::survey::discover_result;
 use crate::{
     conversation::{
-        Answer, AnswerKind, Bench, Call, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Target,
+        Answer, AnswerKind, Bench, Call, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target,
         all_capabilities, ask_for_version, connect, open,
     },
     trace::Transport,
@@ -38,26 +38,29 @@ pub(super) struct Modern {
 }
 
 /// Probes both eras side by side.
-pub(super) async fn probe(target: &Target, bench: &Arc<Bench>) -> Probed {
+pub(super) async fn probe(target: &Target, bench: &Arc<Bench>, answers: &Arc<BTreeMap<String, Value>>) -> Probed {
+    let policy = Policy::default().with_given(answers.clone());
     let (done, legacy_answered) = tokio::sync::watch::channel(None);
     let legacy = async {
         let started = Instant::now();
-        let opening = Opening { capabilities: all_capabilities(), ..Opening::new(Era::Legacy) };
+        let policy = policy.clone();
+        let opening = Opening { capabilities: all_capabilities(), policy, ..Opening::new(Era::Legacy) };
         let legacy = open(target, bench, opening).await;
         // A refusal tells as well as a result that the server is up.
         done.send_replace(Some(started.elapsed()));
         legacy
     };
-    let (legacy, modern) = tokio::join!(legacy, discover(target, bench, legacy_answered));
+    let (legacy, modern) = tokio::join!(legacy, discover(target, bench, policy.clone(), legacy_answered));
     Probed { legacy, modern }
 }
 
 async fn discover(
     target: &Target,
     bench: &Arc<Bench>,
+    policy: Policy,
     mut legacy: tokio::sync::watch::Receiver<Option<Duration>>,
 ) -> Modern {
-    let opening = Opening { capabilities: all_capabilities(), ..Opening::new(Era::Modern) };
+    let opening = Opening { capabilities: all_capabilities(), policy, ..Opening::new(Era::Modern) };
     let talk = match connect(target, bench, opening).await {
         Ok(talk) => talk,
         Err(error) => {

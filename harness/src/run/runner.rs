@@ -202,7 +202,7 @@ impl Runner {
     async fn target(self: &Arc<Self>, target: Target) {
         self.tell("probing both eras");
         let transport = target.transport();
-        let probed = probe::probe(&target, &self.bench).await;
+        let probed = probe::probe(&target, &self.bench, &self.options.answers).await;
         let legacy = probed.legacy.is_ok();
         let modern = probed.modern.discovered.is_some();
         let Some(eras) = served(legacy, modern) else {
@@ -288,6 +288,7 @@ impl Runner {
             served: known.eras,
             known: watch::Sender::new(Arc::new(surface)),
             handshakes: known.handshakes,
+            answers: self.options.answers.clone(),
             token: self.options.token,
             fixture: false,
             seed: self.options.seed,

@@ -27,7 +27,9 @@ const MOST_READS: usize = 5;
 /// Rounds of one multi round-trip request.
 const MOST_ROUNDS: usize = 5;
 /// How long after its call an announcement of a changed list is waited for.
-const ANNOUNCED: Duration = Duration::from_millis(300);
+const ANNOUNCED: Duration = Duration::from_secs(1);
+/// How many calls an announcement may be late.
+const LATE_BY: usize = 2;
 /// What the last calls are waited for, in graces: 1.5 s of the plain deadlines. A tool that works longer is slow.
 const SLOW_IN_GRACES: u32 = 3;
 /// How long one call holds up the next; the slow ones finish side by side. Over stdio what the server sends on its own is
@@ -325,12 +327,12 @@ fn reports_progress(talk: &Conversation, ticket: &Ticket) -> bool {
         .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"))
 }
 
-/// An announcement of a changed list may have come while the next tool was called: who causes it is called once more.
+/// An announcement of a changed list may have come while another tool was called: who may have caused it is called once
+/// more.
 async fn confirm_changes(talk: &Conversation, surface: &mut Surface) {
     let announced: Vec<bool> = surface.tools.iter().map(|facts| facts.changes_list).collect();
     for (index, facts) in surface.tools.iter_mut().enumerate() {
-        let next = announced.get(index + 1).copied().unwrap_or_default();
-        let maybe = announced.get(index).copied().unwrap_or_default() || next;
+        let maybe = announced.iter().skip(index).take(LATE_BY + 1).any(|announced| *announced);
         facts.changes_list = false;
         if !maybe || facts.call != CallState::Accepted || !talk.link().is_open() {
             continue;

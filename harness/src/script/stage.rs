@@ -34,6 +34,8 @@ pub struct Stage {
     pub known: watch::Sender<Arc<Surface>>,
     /// What the probe asked for already.
     pub handshakes: Arc<Vec<Handshake>>,
+    /// The user's own results by the method that asks for them.
+    pub answers: Arc<BTreeMap<String, Value>>,
     /// The user gave a credential.
     pub token: bool,
     pub fixture: bool,
@@ -159,7 +161,7 @@ impl Stage {
             era: self.era,
             version: self.version(),
             capabilities,
-            policy: Policy::new(setup.answers.clone()),
+            policy: Policy::new(setup.answers.clone()).with_given(self.answers.clone()),
             tools: self.surface().input_schemas(),
             dual: Some(self.served == ServedEras::Dual),
         })
