@@ -6,6 +6,7 @@ use mcp_conform_cases::ast::{
     Notify, Probe, ProcessSignal, Raw, Request, RequestStep, Require, Requirement, Retry, Send, Spanned, Step,
     Template,
 };
+use mcp_conform_schemas::Revision;
 use serde_json::{Value, json};
 
 use super::{
@@ -21,6 +22,19 @@ use crate::{
     trace::{Body, Direction},
     wire::{Id, Message},
 };
+
+/// What is wrong with a request for input, so that nobody could answer it soundly: what comes of a retry is then no fault of
+/// its own.
+fn unanswerable(result: &Value) -> Option<String> {
+    let revision = Revision::V2026_07_28;
+    if let Some(state) = result.get("requestState").filter(|state| !state.is_string()) {
+        return Some(format!("requestState is no text but {state}"));
+    }
+    let requests = result.get("inputRequests")?;
+    let problems = mcp_conform_schemas::validate(revision, "InputRequests", requests).unwrap_or_default();
+    let problem = problems.into_iter().find(|problem| problem.contested.is_none())?;
+    Some(format!("inputRequests{}: {}", problem.pointer, problem.message))
+}
 
 impl Player<'_> {
     pub(super) async fn step(&self, round: &mut Round, step: &Step, path: &str) -> Result<(), Stop> {
@@ -280,6 +294,9 @@ impl Player<'_> {
             return Err(Stop::Missing(format!(
                 "there is nothing to retry: {came} came instead of a request for input"
             )));
+        }
+        if let Some(fault) = unanswerable(&result) {
+            return Err(Stop::Missing(format!("no sound answer can be made to what was asked for: {fault}")));
         }
         let Some(mut call) = first.call.clone() else {
             return Err(Stop::Script(format!("{} is no request of ours", step.of.node)));
