@@ -64,7 +64,11 @@ impl Rule for Ids {
     }
 
     fn finish(&mut self, context: &Context, out: &mut Verdicts) {
-        for (_, breach) in self.held.drain(..) {
+        for (key, breach) in self.held.drain(..) {
+            // No answer of its own was owed to what was cancelled or cut off: then it tells nothing that none came.
+            if context.request(key).is_none_or(|request| request.cancelled.is_some() || request.ended.is_some()) {
+                continue;
+            }
             out.broken(type_row(context), context, breach);
         }
     }
