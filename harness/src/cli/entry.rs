@@ -8,6 +8,7 @@ use super::{
     args::{Cli, Command},
     error::UsageError,
     judge_server::judge_server,
+    report::report,
     show,
     validate::validate,
 };
@@ -32,6 +33,7 @@ pub fn main() -> ExitCode {
             return mcp_reference_server::main_with_args(args);
         }
         Command::Run(args) => judge_server(args),
+        Command::Report(args) => report(args),
         Command::List(args) => show::list(args),
         Command::Explain { id, cases } => show::explain(id, cases),
         Command::Cases { command } => show::cases(command),

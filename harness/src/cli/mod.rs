@@ -4,7 +4,9 @@ mod args;
 mod entry;
 mod error;
 mod judge_server;
+mod output;
 mod plan;
+mod report;
 mod show;
 mod validate;
 

@@ -2,6 +2,7 @@
 
 mod exit;
 mod fixture;
+mod formats;
 mod json;
 mod markdown;
 mod merge;
