@@ -8,6 +8,7 @@ mod entry;
 pub mod matrix;
 pub mod support;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use askama::Template;
@@ -20,13 +21,13 @@ use crate::support::{Support, Verified};
 use crate::target;
 use crate::text;
 
-use entry::Entry;
+use entry::{Bounds, Entry};
 use support::SupportView;
 
 pub struct Html;
 
-/// Entries of a list. Beyond that a page is not read, and the result file has them.
-const ENTRIES: usize = 5_000;
+/// Beyond that a page is not read, and the result file has it all.
+const BOUNDS: Bounds = Bounds { entries: 5_000, variants: 12, around: 3_000 };
 /// Characters of a message.
 const MESSAGE: usize = 1_000;
 
@@ -68,7 +69,7 @@ impl Shell {
 #[template(path = "report.html")]
 struct Page {
     shell: Shell,
-    kind: &'static str,
+    kind: String,
     server: String,
     target: String,
     alerts: Vec<Alert>,
@@ -122,20 +123,15 @@ impl Page {
     fn of(report: &Report, options: &Options, full: bool) -> Self {
         let support = Support::of(report);
         let target = &report.target;
-        let over = if target.transports.is_empty() {
-            String::new()
-        } else {
-            format!(" over {}", target.transports.join(" and "))
-        };
         let mut alerts = alerts(report);
         let mut entries_list = Vec::new();
         if full {
-            entries_list = entry::entries(report, "", |_| true, ENTRIES);
-            let left = crate::merge::merge(report, |_| true).len().saturating_sub(entries_list.len());
+            let left;
+            (entries_list, left) = entry::entries(report, "", |_| true, BOUNDS);
             if left > 0 {
                 alerts.push(Alert {
                     title: "Not everything is here".to_owned(),
-                    text: format!("{} are only in the result file.", text::plural(left as u64, "requirement")),
+                    text: format!("{} are only in the result file.", text::plural(left, "requirement")),
                     lines: Vec::new(),
                 });
             }
@@ -150,9 +146,9 @@ impl Page {
                 tool(report),
                 concat!(include_str!("../templates/common.js"), include_str!("../templates/page.js")),
             ),
-            kind: if full { "MCP conformance" } else { "MCP revision support" },
+            kind: kind(report, full),
             server: shown(&support.server, 120),
-            target: shown(&format!("{}{over}", target.name), MESSAGE),
+            target: shown(&target.name, MESSAGE),
             alerts,
             counts: summary.counts().into_iter().map(|(verdict, count)| (verdict.as_str(), count)).collect(),
             cards: cards(&support, report),
@@ -171,6 +167,17 @@ impl Page {
             closing: closing(report, options),
         }
     }
+}
+
+fn kind(report: &Report, full: bool) -> String {
+    let mut out = if full { "MCP conformance" } else { "MCP revision support" }.to_owned();
+    if !report.target.transports.is_empty() {
+        out.push_str(&shown(&format!(" over {}", report.target.transports.join(" and ")), 80));
+    }
+    if let Some(day) = report.started.as_deref().and_then(|at| at.get(..10)) {
+        out.push_str(&shown(&format!(", {day}"), 40));
+    }
+    out
 }
 
 fn tool(report: &Report) -> String {
@@ -210,13 +217,14 @@ fn cards(support: &Support, report: &Report) -> Vec<Card> {
                 } else {
                     format!(" Seen over {}.", known.transports.join(" and "))
                 };
-                format!("{}.{over}", sentence(known.how.trim_end_matches('.')))
+                format!("{}.{over}", known.how.trim_end_matches('.'))
             });
             let summary = &judged.summary;
-            let broken = crate::merge::merge(report, |verdict| verdict == Verdict::Fail)
-                .into_iter()
-                .filter(|finding| finding.results().any(|result| result.revision == judged.revision))
-                .count() as u64;
+            let failed = report
+                .results
+                .iter()
+                .filter(|result| result.revision == judged.revision && result.verdict == Verdict::Fail);
+            let broken = failed.map(|result| result.requirement.as_str()).collect::<BTreeSet<_>>().len() as u64;
             let passed = summary.pass + summary.contested;
             let (tone, verdict) = match () {
                 () if broken > 0 => ("fail", format!("{} broken", text::plural(broken, "requirement"))),
@@ -232,11 +240,7 @@ fn cards(support: &Support, report: &Report) -> Vec<Card> {
                 .counts()
                 .into_iter()
                 .filter(|(_, count)| *count > 0)
-                .map(|(verdict, count)| Part {
-                    verdict: verdict.as_str(),
-                    count,
-                    text: format!("{} {}", text::thousands(count), word(verdict).to_lowercase()),
-                })
+                .map(|(verdict, count)| Part { verdict: verdict.as_str(), count, text: tally(verdict, count) })
                 .collect();
             Card {
                 tone,
@@ -310,12 +314,16 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
+/// A count of verdicts.
+fn tally(verdict: Verdict, count: u64) -> String {
+    match verdict {
+        Verdict::Warn => text::plural(count, "warning"),
+        Verdict::HarnessError => format!("{} of ours", text::plural(count, "fault")),
+        other => format!("{} {}", text::thousands(count), word(other).to_lowercase()),
+    }
+}
+
 /// A text from outside, fit for a template.
 fn shown(text: &str, limit: usize) -> String {
     text::clean(&text::bounded(text, limit))
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -3,22 +3,17 @@
   const $ = (selector, from = document) => from.querySelector(selector);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const data = JSON.parse($("#data").textContent);
-  const overview = $(".overview");
   const servers = all(".server");
   const filter = $("form.filter");
   const table = $("table.matrix");
   const rows = all("tbody tr", table).map((row, place) => ({ row, place, text: `${row.cells[0].textContent} ${row.dataset.search}`.toLowerCase() }));
 
-  // One server at a time: its section, or the table of all.
+  // The style shows one server or the table of all; a reader of the screen is told by the focus.
   const go = () => {
-    const wanted = decodeURIComponent(location.hash.slice(1));
-    const server = servers.find((section) => section.id === wanted);
-    for (const section of servers) section.hidden = section !== server;
-    overview.hidden = Boolean(server);
-    if (server) {
-      scrollTo(0, 0);
-      $("h2", server).focus();
-    }
+    const server = servers.find((section) => section.id === decodeURIComponent(location.hash.slice(1)));
+    if (!server) return;
+    scrollTo(0, 0);
+    $("h2", server).focus({ preventScroll: true });
   };
   addEventListener("hashchange", go);
   go();

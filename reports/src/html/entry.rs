@@ -8,9 +8,18 @@ use crate::text;
 
 use super::{MESSAGE, shown, word};
 
-/// Ways in which a finding shows.
-const VARIANTS: usize = 12;
-/// The same of what is no finding, where one is like the other.
+/// How much of a finding a page holds.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// Entries of the list.
+    pub(super) entries: usize,
+    /// Ways in which a finding shows.
+    pub(super) variants: usize,
+    /// Characters of an excerpt on each side of its caret.
+    pub(super) around: usize,
+}
+
+/// Ways of what is no finding, where one is like the other.
 const OTHER_VARIANTS: usize = 3;
 const NAMES: usize = 12;
 /// Characters of a command to be copied.
@@ -52,17 +61,20 @@ pub(super) struct View {
 }
 
 /// The entries of the verdicts that are wanted, the gravest first. `prefix` keeps ids apart where a page has several
-/// servers.
-pub(super) fn entries(report: &Report, prefix: &str, wanted: impl Fn(Verdict) -> bool, limit: usize) -> Vec<Entry> {
-    merge::merge(report, wanted)
-        .iter()
-        .take(limit)
-        .enumerate()
-        .map(|(index, finding)| entry(finding, format!("{prefix}f{index}")))
-        .collect()
+/// servers. Returns how many were left out, too.
+pub(super) fn entries(
+    report: &Report,
+    prefix: &str,
+    wanted: impl Fn(Verdict) -> bool,
+    bounds: Bounds,
+) -> (Vec<Entry>, u64) {
+    let findings = merge::merge(report, wanted);
+    let left = findings.len().saturating_sub(bounds.entries) as u64;
+    let shown = findings.iter().take(bounds.entries).enumerate();
+    (shown.map(|(index, finding)| entry(finding, format!("{prefix}f{index}"), bounds)).collect(), left)
 }
 
-fn entry(finding: &Finding<'_>, id: String) -> Entry {
+fn entry(finding: &Finding<'_>, id: String, bounds: Bounds) -> Entry {
     let mut revisions: Vec<&str> = finding.results().map(|result| result.revision.as_str()).collect();
     let mut transports: Vec<&str> = finding.results().map(|result| result.transport.as_str()).collect();
     for list in [&mut revisions, &mut transports] {
@@ -78,7 +90,7 @@ fn entry(finding: &Finding<'_>, id: String) -> Entry {
         finding.verdict,
         Verdict::Fail | Verdict::HarnessError | Verdict::Warn | Verdict::Contested | Verdict::Advice
     );
-    let most = if told { VARIANTS } else { OTHER_VARIANTS };
+    let most = if told { bounds.variants } else { OTHER_VARIANTS };
     let fix = finding.fix();
     let left = finding.variants.len().saturating_sub(most);
     Entry {
@@ -93,7 +105,12 @@ fn entry(finding: &Finding<'_>, id: String) -> Entry {
         area: shown(finding.infos.first().map(|info| info.area.as_str()).unwrap_or_default(), 80),
         revisions: shown(&revisions.join(" "), 200),
         links,
-        variants: finding.variants.iter().take(most).map(|variant| view(variant, told, fix.is_none())).collect(),
+        variants: finding
+            .variants
+            .iter()
+            .take(most)
+            .map(|variant| view(variant, told, fix.is_none(), bounds))
+            .collect(),
         more: if left > 0 {
             format!("{} in which it shows", text::plural(left as u64, "other way"))
         } else {
@@ -112,7 +129,7 @@ fn gist(finding: &Finding<'_>, told: bool) -> String {
     shown(text, 220)
 }
 
-fn view(variant: &Variant<'_>, told: bool, own_fix: bool) -> View {
+fn view(variant: &Variant<'_>, told: bool, own_fix: bool, bounds: Bounds) -> View {
     let result = variant.shown;
     let place =
         [result.check.clone(), variant.revisions().join(" and "), variant.transports().join(" and ")].join(", ");
@@ -126,7 +143,7 @@ fn view(variant: &Variant<'_>, told: bool, own_fix: bool) -> View {
         place: shown(&format!("{place}, {}", text::plural(occasions, "occasion")), 400),
         subjects: shown(&text::list(variant.subjects(), NAMES), MESSAGE),
         trace,
-        wire: plain::exchange(result).map(|(label, excerpt)| (label, Shown::of(excerpt))).collect(),
+        wire: plain::exchange(result).map(|(label, excerpt)| (label, Shown::of(excerpt, bounds.around))).collect(),
         fix: if told && own_fix { shown(result.fix.as_deref().unwrap_or_default(), MESSAGE) } else { String::new() },
         repro: shown(result.evidence.repro.as_deref().unwrap_or_default(), COMMAND),
     }
@@ -142,25 +159,23 @@ pub(super) struct Shown {
     pub(super) rest: String,
 }
 
-/// Characters on each side of the caret.
-const AROUND: usize = 3_000;
 /// Characters under the caret.
 const MARKED: usize = 1_000;
 const HEAD: usize = 24;
 
 impl Shown {
-    fn of(excerpt: &Excerpt) -> Self {
+    fn of(excerpt: &Excerpt, around: usize) -> Self {
         let total = excerpt.text.chars().count();
         let (start, length) = match excerpt.caret {
             Some((start, length)) => (start.min(total), length.clamp(1, MARKED)),
             None => (0, 0),
         };
-        let from = start.saturating_sub(AROUND);
+        let from = start.saturating_sub(around);
         let piece = |skip: usize, take: usize| {
             excerpt::unbroken(excerpt.text.chars().skip(skip).take(take).collect::<String>().as_str())
         };
-        let after = piece(start + length, AROUND);
-        let shown_to = (start + length + AROUND).min(total);
+        let after = piece(start + length, around);
+        let shown_to = (start + length + around).min(total);
         let mut marked = piece(start, length);
         if excerpt.caret.is_some() && marked.is_empty() {
             marked.push_str("(end)");

@@ -14,11 +14,11 @@ use crate::model::{Report, TargetStatus, Verdict};
 use crate::target;
 use crate::text;
 
-use super::entry::{self, Entry};
-use super::{MESSAGE, Shell, shown, tool, word};
+use super::entry::{self, Bounds, Entry};
+use super::{MESSAGE, Shell, shown, tally, tool, word};
 
-/// Findings of a server that the page holds; its own report has all.
-const FINDINGS: usize = 100;
+/// What the page holds of a server; its own report has all.
+const BOUNDS: Bounds = Bounds { entries: 100, variants: 3, around: 600 };
 
 /// Writes the page.
 pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
@@ -95,8 +95,7 @@ fn view(row: &Row<'_>, index: usize) -> RowView {
     let told = |verdict| {
         matches!(verdict, Verdict::Fail | Verdict::HarnessError | Verdict::Warn | Verdict::Contested | Verdict::Advice)
     };
-    let entries = entry::entries(row.report, &format!("{id}-"), told, FINDINGS);
-    let left = crate::merge::merge(row.report, told).len().saturating_sub(entries.len());
+    let (entries, left) = entry::entries(row.report, &format!("{id}-"), told, BOUNDS);
     let problem = if row.status == TargetStatus::Ok {
         String::new()
     } else {
@@ -119,13 +118,11 @@ fn view(row: &Row<'_>, index: usize) -> RowView {
             .counts()
             .into_iter()
             .filter(|(_, count)| *count > 0)
-            .map(|(verdict, count)| {
-                (verdict.as_str(), format!("{} {}", text::thousands(count), word(verdict).to_lowercase()))
-            })
+            .map(|(verdict, count)| (verdict.as_str(), tally(verdict, count)))
             .collect(),
         entries,
         left: if left > 0 {
-            format!("{} only in the report of this server.", text::plural(left as u64, "finding"))
+            format!("{} only in the report of this server.", text::plural(left, "finding"))
         } else {
             String::new()
         },
@@ -138,7 +135,7 @@ fn mark(cell: Option<Cell>) -> Mark {
         Some(Cell { verdict, count }) => {
             let many = !matches!(verdict, Verdict::Pass | Verdict::NotApplicable | Verdict::NotVerified);
             let text = if many { text::thousands(count) } else { sign(verdict) };
-            Mark { verdict: verdict.as_str(), text, said: format!("{count} {}", word(verdict).to_lowercase()) }
+            Mark { verdict: verdict.as_str(), text, said: tally(verdict, count) }
         }
     }
 }

@@ -44,6 +44,8 @@ pub(super) struct UnverifiedView {
 pub(super) struct JudgedView {
     pub(super) revision: String,
     pub(super) how: String,
+    /// Whether the result file tells how much the checks judge.
+    pub(super) covered: bool,
     /// Empty where the revision is not served.
     pub(super) features: Vec<FeatureView>,
 }
@@ -93,6 +95,7 @@ impl SupportView {
             revision: shown(&judged.revision, 40),
             how: if judged.supported { "Nothing was judged." } else { "Not supported, so nothing was judged." }
                 .to_owned(),
+            covered: judged.features.iter().any(|row| row.coverage.is_some()),
             features: if judged.summary.counts().iter().all(|(_, count)| *count == 0) {
                 Vec::new()
             } else {
