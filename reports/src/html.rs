@@ -256,17 +256,10 @@ fn cards(support: &Support, report: &Report) -> Vec<Card> {
 
 /// How much of what applies is known.
 fn verified(verified: Verified) -> String {
-    let Verified { applies, judged, in_catalogue } = verified;
-    let mut out = format!(
-        "{} of {} that apply and have a check were judged",
-        text::thousands(judged),
-        text::plural(applies, "requirement")
-    );
-    if in_catalogue > 0 {
-        out.push_str(&format!("; the catalogue has {}", text::thousands(in_catalogue)));
+    match verified.in_catalogue {
+        0 => format!("{}.", verified.told()),
+        all => format!("{}; the catalogue has {}.", verified.told(), text::thousands(all)),
     }
-    out.push('.');
-    out
 }
 
 fn older(support: &Support) -> Vec<Older> {

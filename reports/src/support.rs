@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::feature::{self, Feature};
 use crate::merge;
 use crate::model::{CheckResult, FeatureCoverage, Report, RevisionSupport, Summary, Verdict};
+use crate::text;
 
 /// The revisions with requirements of their own; the others are only negotiated.
 const JUDGED: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -66,8 +67,12 @@ pub enum State {
     Warnings,
     /// Everything that applies was judged and nothing was broken.
     Met,
-    /// What was judged was not broken, and something was not judged.
+    /// What was judged was not broken, and something was not judged or is contested.
     MetInPart,
+    /// Nothing passed, and what was seen is contested.
+    Contested,
+    /// Nothing but advice was given.
+    Advice,
     NotVerified,
     NotApplicable,
     /// The revision does not have it.
@@ -86,6 +91,8 @@ impl State {
             Self::Warnings => "warnings",
             Self::Met => "met",
             Self::MetInPart => "met in part",
+            Self::Contested => "contested",
+            Self::Advice => "advice only",
             Self::NotVerified => "not verified",
             Self::NotApplicable => "not applicable",
             Self::NotInRevision => "not in this revision",
@@ -123,6 +130,18 @@ pub struct Unverified {
     pub results: u64,
     pub requirements: Vec<String>,
     pub reasons: Vec<String>,
+}
+
+impl Verified {
+    /// How much is known, as a fragment.
+    pub fn told(&self) -> String {
+        let Self { applies, judged, .. } = self;
+        format!(
+            "{} of {} requirements that apply and have a check were judged",
+            text::thousands(*judged),
+            text::thousands(*applies)
+        )
+    }
 }
 
 impl Support {
@@ -175,8 +194,7 @@ fn judged_revision(report: &Report, revision: &str) -> JudgedRevision {
                 .iter()
                 .find(|coverage| coverage.feature == feature.id && coverage.revision == revision)
                 .cloned();
-            let known = !report.features.is_empty();
-            let state = state(&summary, coverage.as_ref(), known);
+            let state = state(&summary, coverage.as_ref());
             FeatureRow { feature: feature.id, title: feature.title, state, summary, coverage }
         })
         .collect();
@@ -189,19 +207,23 @@ fn judged_revision(report: &Report, revision: &str) -> JudgedRevision {
     }
 }
 
-fn state(summary: &Summary, coverage: Option<&FeatureCoverage>, known: bool) -> State {
-    let judged = summary.pass + summary.contested + summary.advice;
+fn state(summary: &Summary, coverage: Option<&FeatureCoverage>) -> State {
     match () {
         () if summary.fail > 0 => State::Broken,
         () if summary.harness_error > 0 => State::HarnessError,
         () if summary.warn > 0 => State::Warnings,
-        () if judged > 0 && summary.not_verified > 0 => State::MetInPart,
-        () if judged > 0 => State::Met,
+        () if summary.pass > 0 && summary.not_verified + summary.contested > 0 => State::MetInPart,
+        () if summary.pass > 0 => State::Met,
+        () if summary.contested > 0 => State::Contested,
         () if summary.not_verified > 0 => State::NotVerified,
+        () if summary.advice > 0 => State::Advice,
         () if summary.not_applicable > 0 => State::NotApplicable,
-        () if coverage.is_some_and(|coverage| coverage.judged > 0) || !known => State::NotJudged,
-        () if coverage.is_some_and(|coverage| coverage.requirements > 0) => State::NoCheck,
-        () => State::NotInRevision,
+        () => match coverage {
+            Some(FeatureCoverage { requirements: 0, .. }) => State::NotInRevision,
+            Some(FeatureCoverage { judged: 0, .. }) => State::NoCheck,
+            // A file without the coverage says nothing of checks.
+            _ => State::NotJudged,
+        },
     }
 }
 

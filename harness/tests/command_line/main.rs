@@ -7,6 +7,7 @@ mod demo;
 mod ending;
 mod fixture;
 mod output;
+mod report;
 mod secrets;
 mod server;
 mod url;

@@ -68,13 +68,16 @@ fn features(judged: &JudgedRevision, out: &mut dyn Write) -> io::Result<()> {
         let why = if judged.supported { "Nothing was judged." } else { "Not supported, so nothing was judged." };
         return writeln!(out, "{why}");
     }
-    writeln!(out, "| feature | state | failed | warnings | contested | not verified | passed | judged by checks |")?;
+    writeln!(
+        out,
+        "| feature | state | failed | warnings | contested | not verified | passed | requirements with a check |"
+    )?;
     writeln!(out, "|---|---|--:|--:|--:|--:|--:|--:|")?;
     for row in &judged.features {
         let counts = &row.summary;
         let coverage = match &row.coverage {
-            Some(coverage) => format!("{} of {}", coverage.judged, coverage.requirements),
-            None => String::new(),
+            Some(coverage) if coverage.requirements > 0 => format!("{} of {}", coverage.judged, coverage.requirements),
+            _ => String::new(),
         };
         writeln!(
             out,
@@ -88,13 +91,7 @@ fn features(judged: &JudgedRevision, out: &mut dyn Write) -> io::Result<()> {
             counts.pass
         )?;
     }
-    let verified = judged.verified;
-    writeln!(
-        out,
-        "\n{} of {} that apply and have a check were judged.",
-        text::thousands(verified.judged),
-        text::plural(verified.applies, "requirement")
-    )
+    writeln!(out, "\n{}.", judged.verified.told())
 }
 
 fn unverified(support: &Support, report: &Report, out: &mut dyn Write) -> io::Result<()> {

@@ -44,7 +44,7 @@ fn told(page: &mut Page, report: &Report, most: usize) {
     let support = Support::of(report);
     for judged in &support.judged {
         if judged.summary != Summary::default() {
-            features(page, judged);
+            features(page, judged, most == SHORT);
         }
     }
     if !support.blockers.is_empty() {
@@ -61,7 +61,7 @@ fn told(page: &mut Page, report: &Report, most: usize) {
         }
         let left = support.blockers.len().saturating_sub(most);
         if left > 0 {
-            page.sheet.paragraph(2, DIM, &format!("{} more", text::plural(left as u64, "change")));
+            page.sheet.paragraph(2, DIM, &format!("{} more", text::thousands(left as u64)));
         }
     }
     if !support.deprecated.is_empty() {
@@ -72,20 +72,10 @@ fn told(page: &mut Page, report: &Report, most: usize) {
     }
 }
 
-fn features(page: &mut Page, judged: &JudgedRevision) {
-    let verified = judged.verified;
+fn features(page: &mut Page, judged: &JudgedRevision, short: bool) {
     page.sheet.gap();
-    let pieces = [
-        (BOLD, format!("Features of {}", text::bounded(&judged.revision, 40))),
-        (
-            DIM,
-            format!(
-                "{} of {} that apply and have a check were judged",
-                text::thousands(verified.judged),
-                text::plural(verified.applies, "requirement")
-            ),
-        ),
-    ];
+    let title = format!("Features of {}", text::bounded(&judged.revision, 40));
+    let pieces = [(BOLD, title), (DIM, judged.verified.told())];
     page.sheet.flow(0, "  ", &pieces);
     for state in [
         State::Broken,
@@ -93,7 +83,9 @@ fn features(page: &mut Page, judged: &JudgedRevision) {
         State::Warnings,
         State::MetInPart,
         State::Met,
+        State::Contested,
         State::NotVerified,
+        State::Advice,
         State::NotApplicable,
         State::NotJudged,
         State::NoCheck,
@@ -108,6 +100,11 @@ fn features(page: &mut Page, judged: &JudgedRevision) {
             State::Met | State::MetInPart => sheet::style(Verdict::Pass),
             _ => DIM,
         };
-        page.sheet.paragraph(2, style, &format!("{}: {}", state.word(), titles.join(", ")));
+        // After a run of one case nearly all are in here.
+        let told = match (short, state) {
+            (true, State::NotJudged) => text::plural(titles.len() as u64, "feature"),
+            _ => titles.join(", "),
+        };
+        page.sheet.paragraph(2, style, &format!("{}: {told}", state.word()));
     }
 }

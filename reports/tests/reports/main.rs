@@ -6,4 +6,6 @@ mod formats;
 mod json;
 mod markdown;
 mod merge;
+mod support;
 mod terminal;
+mod together;

@@ -43,5 +43,5 @@ fn a_page_is_small_whatever_was_found() {
     }
     let page = self::page(&report);
     assert!(page.len() <= markdown::MOST, "{} bytes", page.len());
-    assert!(page.contains("95 more in the result file."));
+    assert!(page.contains("85 more in the result file."));
 }
