@@ -1,4 +1,7 @@
-//! Embeds the scripts: one row of name and text for each `scripts/<area>/<id>.yaml`, sorted by name.
+//! Embeds the scripts: one row of name, text and heading for each `scripts/<area>/<id>.yaml`, sorted by name.
+//!
+//! The heading is what `list` shows, so that it need not parse every script. It is read here line by line; a test holds it
+//! against what the parser makes of the script.
 
 use std::{
     env, fs, io,
@@ -16,14 +19,33 @@ fn main() -> io::Result<()> {
     for file in files {
         let relative = file.strip_prefix(&root).map_err(io::Error::other)?;
         let name = relative.to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&file)?;
+        let heading = heading(&text).map_err(|what| io::Error::other(format!("scripts/{name}: {what}")))?;
         table.push_str(&format!(
-            "    ({:?}, include_str!({:?})),\n",
+            "    Embedded {{ name: {:?}, text: include_str!({:?}), heading: {heading} }},\n",
             format!("scripts/{name}"),
             file.display().to_string()
         ));
     }
     table.push(']');
     fs::write(PathBuf::from(variable("OUT_DIR")?).join("scripts.rs"), table)
+}
+
+/// Id, title and revisions of a script of our own, each on a line at its top.
+fn heading(text: &str) -> Result<String, String> {
+    let member = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.map(str::trim).ok_or(format!("{name} does not stand on a line of its own"))
+    };
+    let plain = |text: &str| match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+        Some(quoted) => quoted.replace("''", "'"),
+        None => text.to_owned(),
+    };
+    let (id, title) = (plain(member("id")?), plain(member("title")?));
+    let revisions = member("revisions")?.strip_prefix('[').and_then(|list| list.strip_suffix(']'));
+    let revisions: Vec<&str> =
+        revisions.ok_or("revisions are no list on one line")?.split(',').map(str::trim).collect();
+    Ok(format!("Heading {{ id: {id:?}, title: {title:?}, revisions: &{revisions:?} }}"))
 }
 
 fn variable(name: &str) -> io::Result<String> {

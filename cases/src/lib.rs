@@ -23,7 +23,7 @@ pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Reach, Ro
 pub use contested::Contested;
 pub use diagnostic::{Diagnostic, Note, Severity};
 pub use explain::{CaseText, Explanation, RequirementText, explain};
-pub use load::{LoadError, embedded, load_dir, parse_all, suite};
+pub use load::{Heading, LoadError, embedded, headings, load_dir, parse_all, suite};
 pub use matching::Mismatch;
 pub use nearest::nearest;
 pub use parse::parse;

@@ -34,9 +34,28 @@ pub enum LoadError {
     Scripts(Vec<Diagnostic>),
 }
 
+/// What a list of cases shows of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heading {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub revisions: &'static [&'static str],
+}
+
+struct Embedded {
+    name: &'static str,
+    text: &'static str,
+    heading: Heading,
+}
+
 /// The embedded scripts, sorted by name.
 pub fn embedded() -> impl Iterator<Item = Source> {
-    EMBEDDED.iter().map(|(name, text)| Source { name: (*name).into(), text: (*text).into() })
+    EMBEDDED.iter().map(|script| Source { name: script.name.into(), text: script.text.into() })
+}
+
+/// The headings of the embedded suite in its order, without parsing a script.
+pub fn headings() -> impl Iterator<Item = Heading> {
+    EMBEDDED.iter().map(|script| script.heading)
 }
 
 /// The embedded suite, parsed once.
@@ -94,7 +113,7 @@ pub fn parse_all(sources: impl IntoIterator<Item = Source>) -> Result<Vec<Case>,
     if faults.is_empty() { Ok(cases) } else { Err(faults) }
 }
 
-static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scripts.rs"));
+static EMBEDDED: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/scripts.rs"));
 
 /// A folder of scripts is small; a link to the root of a disk is not.
 const MAX_FILES: usize = 10_000;
@@ -162,6 +181,12 @@ mod tests {
             assert!(case.about.is_some(), "{} says nothing about itself", case.id.node);
         }
         assert!(embedded().map(|source| source.name).is_sorted());
+        for (heading, case) in headings().zip(&cases) {
+            let revisions: Vec<&str> = case.revisions.iter().map(|revision| revision.as_str()).collect();
+            assert_eq!((heading.id, heading.title), (&*case.id.node, &*case.title));
+            assert_eq!(heading.revisions, revisions, "{}", heading.id);
+        }
+        assert_eq!(headings().count(), cases.len());
     }
 
     #[test]

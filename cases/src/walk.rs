@@ -2,7 +2,7 @@
 
 use mcp_conform_schemas::Revision;
 
-use crate::ast::{Case, Judgement, RequirementRef, Spanned, Step};
+use crate::ast::{Case, Judgement, LoopSource, Need, RequirementRef, Spanned, Step};
 
 impl Case {
     /// Every requirement that the case can judge, in the order of the steps.
@@ -21,6 +21,22 @@ impl Case {
             }
         }
         ids
+    }
+}
+
+impl Case {
+    /// Whether it needs to know which tools there are to be called and what they do: by a need, a loop, or a named check.
+    pub fn uses_tools(&self) -> bool {
+        self.needs.iter().any(|need| matches!(need.node, Need::Tool { .. })) || self.steps.iter().any(uses_tools)
+    }
+}
+
+fn uses_tools(step: &Spanned<Step>) -> bool {
+    match &step.node {
+        Step::Check(check) => check.name.node.starts_with("tools."),
+        Step::ForEach(step) => matches!(step.over.node, LoopSource::Tools(_)) || step.steps.iter().any(uses_tools),
+        Step::Parallel(branches) => branches.iter().flatten().any(uses_tools),
+        _ => false,
     }
 }
 

@@ -23,8 +23,7 @@ pub struct Problem {
     /// The catalogue row that the broken constraint names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirement: Option<String>,
-    /// What makes the constraint disputed: an item of the list of contested points, or `generated` where the published
-    /// schema file is narrower than the types that it was made from. Never a failure of a server.
+    /// What makes the constraint disputed: an item of the list of contested points. Never a failure of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contested: Option<String>,
 }

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Turn result files into any format; several of them into a matrix
     Report(Box<ReportArgs>),
+    /// Write mcp-conform.toml, and a workflow for GitHub
+    Init(InitArgs),
     /// List the cases and rules
     List(ListArgs),
     /// Tell what a case, a rule or a requirement is about, and how it is judged and proven
@@ -81,7 +83,7 @@ pub(crate) enum TextFormat {
     Text,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct CasesArgs {
     /// Cases of your own beside the suite: a folder or a file
     #[arg(long = "cases", value_name = "DIR")]
@@ -94,6 +96,31 @@ pub(crate) struct ListArgs {
     pub(crate) cases: CasesArgs,
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Command of the server
+    #[arg(long, value_name = "COMMAND", conflicts_with = "url")]
+    pub(crate) server: Option<String>,
+    /// URL of the server
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Tools that may be called: `all`, `none`, `read-only`, or globs
+    #[arg(long, value_name = "all|none|read-only|GLOB,…")]
+    pub(crate) tools: Option<String>,
+    /// Write a GitHub workflow, too
+    #[arg(long)]
+    pub(crate) workflow: bool,
+    /// Ask nothing
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Write over files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show the configuration and write nothing
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Debug, Args)]
@@ -151,7 +178,7 @@ pub(crate) enum ReportCommand {
     Schema,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct RunArgs {
     /// Command of a stdio server, split as a shell splits
@@ -169,6 +196,21 @@ pub(crate) struct RunArgs {
     /// Break the reference server of --demo in one way
     #[arg(long, value_name = "NAME", requires = "demo")]
     pub(crate) fault: Option<String>,
+    /// A server of the configuration, or of --from
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["server", "url", "serve", "command", "demo"])]
+    pub(crate) name: Option<String>,
+    /// A client's JSON file with `mcpServers`, to take the server of --name from
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "url", "serve", "command", "demo"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Configuration; by default mcp-conform.toml of the working folder, if there is one
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub(crate) config: Option<PathBuf>,
+    /// Do without mcp-conform.toml
+    #[arg(long)]
+    pub(crate) no_config: bool,
+    /// Settings of the configuration that win over its [run]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     /// The same as --server, already split
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
@@ -206,28 +248,33 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TOOL=JSON", help_heading = "What is judged")]
     pub(crate) tool_args: Vec<String>,
 
+    /// What to answer when the server asks for METHOD (`elicitation/create`, `roots/list`, `sampling/createMessage`): the
+    /// result, JSON or @FILE
+    #[arg(long, value_name = "METHOD=JSON", help_heading = "What is judged")]
+    pub(crate) answer: Vec<String>,
+
     /// Cases that run side by side
     #[arg(long, value_name = "N", help_heading = "How long")]
     pub(crate) jobs: Option<usize>,
-    /// Seconds from a request to its answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "How long")]
-    pub(crate) timeout: f64,
+    /// Seconds from a request to its answer [default: 10]
+    #[arg(long, value_name = "SECONDS", help_heading = "How long")]
+    pub(crate) timeout: Option<f64>,
     /// Seconds that the whole run may take; what was found until then is reported
     #[arg(long, value_name = "SECONDS", help_heading = "How long")]
     pub(crate) max_time: Option<f64>,
-    /// Factor on every wait for a start, an end or what may come late
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, help_heading = "How long")]
-    pub(crate) patience: f64,
+    /// Factor on every wait for a start, an end or what may come late [default: 1]
+    #[arg(long, value_name = "FACTOR", help_heading = "How long")]
+    pub(crate) patience: Option<f64>,
     /// Stop at the first failure
     #[arg(long, help_heading = "How long")]
     pub(crate) fail_fast: bool,
-    /// Seed of generated values
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What is judged")]
-    pub(crate) seed: u64,
+    /// Seed of generated values [default: 0]
+    #[arg(long, value_name = "N", help_heading = "What is judged")]
+    pub(crate) seed: Option<u64>,
 
-    /// What counts as findings for the exit code
-    #[arg(long, value_enum, default_value_t = FailOn::Fail, help_heading = "Outcome")]
-    pub(crate) fail_on: FailOn,
+    /// What counts as findings for the exit code [default: fail]
+    #[arg(long, value_enum, help_heading = "Outcome")]
+    pub(crate) fail_on: Option<FailOn>,
     /// More not-verified verdicts than this end with exit code 4
     #[arg(long, value_name = "N", help_heading = "Outcome")]
     pub(crate) max_unverified: Option<u64>,
@@ -245,7 +292,8 @@ pub(crate) struct RunArgs {
     pub(crate) verbose: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum FailOn {
     Fail,
     Warn,

@@ -7,6 +7,7 @@ use clap::Parser;
 use super::{
     args::{Cli, Command},
     error::UsageError,
+    init::init,
     judge_server::judge_server,
     report::report,
     show,
@@ -34,6 +35,7 @@ pub fn main() -> ExitCode {
         }
         Command::Run(args) => judge_server(args),
         Command::Report(args) => report(args),
+        Command::Init(args) => init(args),
         Command::List(args) => show::list(args),
         Command::Explain { id, cases } => show::explain(id, cases),
         Command::Cases { command } => show::cases(command),

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use super::{
     args::{FailOn, RunArgs},
+    config,
     error::UsageError,
     output,
     plan::plan,
@@ -27,6 +28,7 @@ use crate::{
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
+    let args = &config::resolve(args)?;
     let options = plan(args)?;
     let specs = specs(&args.report)?;
     for spec in &specs {
@@ -55,7 +57,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
     let asked = args.revision.clone();
-    let fail_on = match args.fail_on {
+    let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,
         FailOn::Warn => exit::FailOn::Warn,
         FailOn::Never => exit::FailOn::Never,

@@ -1,8 +1,10 @@
 //! The command line.
 
 mod args;
+mod config;
 mod entry;
 mod error;
+mod init;
 mod judge_server;
 mod output;
 mod plan;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, fs, net::TcpListener, path::Path, sync::Arc, time::Duration};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use mcp_conform_cases::{Catalogue, ast::Case, load_dir, nearest, suite};
+use mcp_conform_cases::{Catalogue, ast::Case, headings, load_dir, nearest, suite};
 use mcp_conform_schemas::Revision;
 use serde_json::Value;
 use url::Url;
@@ -17,6 +17,9 @@ use crate::{
     trace::Secrets,
     transport::{Endpoint, TlsOptions},
 };
+
+/// What a server may ask its client for.
+const ASKED: [&str; 3] = ["elicitation/create", "roots/list", "sampling/createMessage"];
 
 pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
     let secrets = Secrets::new(secrets(args)?);
@@ -40,8 +43,9 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
         deadlines: deadlines(args)?,
         max_time: args.max_time.map(|time| seconds("max-time", time)).transpose()?,
         tools: if args.demo && args.tools.is_empty() { ToolChoice::All } else { tools(&args.tools)? },
-        tool_args: tool_args(&args.tool_args)?,
-        seed: args.seed,
+        tool_args: objects("tool-args", "TOOL", &args.tool_args)?,
+        answers: Arc::new(answers(&args.answer)?),
+        seed: args.seed.unwrap_or_default(),
         fail_fast: args.fail_fast,
         trace_dir: trace_dir(args)?,
         repro_target: secrets.redact_text(&repro_target),
@@ -53,20 +57,29 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
 
 /// The suite and the user's own cases; ids must differ over all of them.
 pub(crate) fn cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Arc<Case>>, UsageError> {
-    let mut cases: Vec<Arc<Case>> = suite().iter().cloned().map(Arc::new).collect();
+    let own = own_cases(dirs)?;
+    Ok(suite().iter().cloned().chain(own).map(Arc::new).collect())
+}
+
+/// The user's cases alone.
+pub(crate) fn own_cases(dirs: &[std::path::PathBuf]) -> Result<Vec<Case>, UsageError> {
+    let mut cases: Vec<Case> = Vec::new();
     for dir in dirs {
         let own = load_dir(dir).map_err(|error| UsageError::Cases(super::show::load_error(&error)))?;
         for case in own {
-            if let Some(known) = cases.iter().find(|known| known.id.node == case.id.node) {
+            let known =
+                cases.iter().find(|known| known.id.node == case.id.node).map(|known| known.source.name.as_ref());
+            let embedded = || headings().any(|heading| heading.id == case.id.node).then_some("the suite");
+            if let Some(known) = known.or_else(embedded) {
                 return Err(UsageError::Cases(format!(
-                    "{} has the id {}, which stands in {} already\n  give the case another id",
-                    case.source.name, case.id.node, known.source.name
+                    "{} has the id {}, which stands in {known} already\n  give the case another id",
+                    case.source.name, case.id.node
                 )));
             }
             if let Some(unknown) = super::show::unknown_checks(&case).into_iter().next() {
                 return Err(UsageError::Cases(unknown));
             }
-            cases.push(Arc::new(case));
+            cases.push(case);
         }
     }
     Ok(cases)
@@ -161,6 +174,9 @@ fn settings(args: &RunArgs) -> Vec<String> {
     }
     for pair in &args.tool_args {
         add("tool-args", pair);
+    }
+    for pair in &args.answer {
+        add("answer", pair);
     }
     if let Some(file) = &args.ca_file {
         add("ca-file", &file.to_string_lossy());
@@ -402,24 +418,40 @@ fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError>
     builder.build().map_err(|error| bad(&globs.join(","), &error))
 }
 
-fn tool_args(pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
+/// `NAME=JSON` or `NAME=@FILE`, where JSON is an object.
+fn objects(flag: &'static str, what: &str, pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
     let mut out = BTreeMap::new();
     for pair in pairs {
-        let help = "write --tool-args 'TOOL={\"name\": \"value\"}' or TOOL=@FILE";
-        let (tool, text) = pair
+        let help = format!("write --{flag} '{what}={{\"name\": \"value\"}}' or {what}=@FILE");
+        let (name, text) = pair
             .split_once('=')
-            .filter(|(tool, _)| !tool.is_empty())
-            .ok_or_else(|| UsageError::flag("tool-args", pair, "is no TOOL=JSON", help))?;
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| UsageError::flag(flag, pair, format!("is no {what}=JSON"), help.clone()))?;
         let text = match text.strip_prefix('@') {
-            Some(file) => read(Path::new(file), "tool-args")?,
+            Some(file) => read(Path::new(file), flag)?,
             None => text.to_owned(),
         };
         let value: Value = serde_json::from_str(&text)
-            .map_err(|error| UsageError::flag("tool-args", pair, format!("is no JSON: {error}"), help))?;
+            .map_err(|error| UsageError::flag(flag, pair, format!("is no JSON: {error}"), help.clone()))?;
         if !value.is_object() {
-            return Err(UsageError::flag("tool-args", pair, "arguments are a JSON object", help));
+            return Err(UsageError::flag(flag, pair, "has to be a JSON object", help));
         }
-        out.insert(tool.to_owned(), value);
+        out.insert(name.to_owned(), value);
+    }
+    Ok(out)
+}
+
+/// Results by the method that asks for them.
+fn answers(pairs: &[String]) -> Result<BTreeMap<String, Value>, UsageError> {
+    let out = objects("answer", "METHOD", pairs)?;
+    for method in out.keys() {
+        if !ASKED.contains(&method.as_str()) {
+            let help = match nearest(method, ASKED).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("servers ask for {}", ASKED.join(", ")),
+            };
+            return Err(UsageError::flag("answer", method, "is nothing that a server asks for", help));
+        }
     }
     Ok(out)
 }
@@ -428,13 +460,13 @@ fn jobs(jobs: Option<usize>) -> Result<usize, UsageError> {
     match jobs {
         Some(0) => Err(UsageError::flag("jobs", "0", "nothing would run", "give 1 or more")),
         Some(jobs) => Ok(jobs.min(256)),
-        None => Ok(std::thread::available_parallelism().map_or(4, |cores| cores.get() * 2)),
+        None => Ok(std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 4).max(12))),
     }
 }
 
 fn deadlines(args: &RunArgs) -> Result<Deadlines, UsageError> {
-    let answer = seconds("timeout", args.timeout)?;
-    let patience = args.patience;
+    let answer = seconds("timeout", args.timeout.unwrap_or(10.0))?;
+    let patience = args.patience.unwrap_or(1.0);
     if !(patience.is_finite() && patience > 0.0 && patience <= 1000.0) {
         let help = "give a factor above 0, such as 2 on a slow machine";
         return Err(UsageError::flag("patience", patience.to_string(), "is no factor", help));

@@ -8,7 +8,8 @@ use std::{
 };
 
 use mcp_conform_cases::{
-    Catalogue, Explanation, LoadError, RequirementText, ast::Case, explain as explain_id, language_schema, load_dir,
+    Catalogue, Explanation, LoadError, RequirementText, ast::Case, explain as explain_id, headings, language_schema,
+    load_dir,
 };
 use mcp_conform_schemas::Revision;
 use serde_json::{Value, json};
@@ -43,25 +44,27 @@ fn pretty(value: &Value) -> String {
 }
 
 pub(crate) fn list(args: &ListArgs) -> Result<u8, UsageError> {
-    let cases = plan::cases(&args.cases.dirs)?;
+    let own = plan::own_cases(&args.cases.dirs)?;
+    let embedded = headings().map(|heading| (heading.id, heading.title, heading.revisions.to_vec()));
+    let own = own.iter().map(|case| {
+        let revisions = case.revisions.iter().map(|revision| revision.as_str()).collect();
+        (&*case.id.node, &*case.title, revisions)
+    });
+    let cases: Vec<(&str, &str, Vec<&str>)> = embedded.chain(own).collect();
     if args.format == TextFormat::Json {
         let cases: Vec<Value> = cases
             .iter()
-            .map(|case| {
-                let revisions: Vec<&str> = case.revisions.iter().map(|r| r.as_str()).collect();
-                json!({"id": case.id.node, "kind": "case", "title": case.title, "revisions": revisions})
-            })
+            .map(|(id, title, revisions)| json!({"id": id, "kind": "case", "title": title, "revisions": revisions}))
             .chain(rules::rules().iter().map(|rule| json!({"id": rule.name, "kind": "rule", "title": rule.title})))
             .collect();
         return print(&pretty(&Value::Array(cases)));
     }
     let mut out = String::new();
-    let ids = cases.iter().map(|case| case.id.node.len()).chain(rules::rules().iter().map(|rule| rule.name.len()));
+    let ids = cases.iter().map(|(id, ..)| id.len()).chain(rules::rules().iter().map(|rule| rule.name.len()));
     let width = ids.max().unwrap_or_default();
     let _ = writeln!(out, "Cases: each provokes something and looks at what comes");
-    for case in &cases {
-        let revisions: Vec<&str> = case.revisions.iter().map(|r| r.as_str()).collect();
-        let _ = writeln!(out, "  {:width$}  {}  [{}]", case.id.node, case.title, revisions.join(", "));
+    for (id, title, revisions) in &cases {
+        let _ = writeln!(out, "  {id:width$}  {title}  [{}]", revisions.join(", "));
     }
     let _ = writeln!(out, "\nRules: each looks at every message of every conversation");
     for rule in rules::rules() {

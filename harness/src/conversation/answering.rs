@@ -3,7 +3,7 @@
 //! [`Policy`] decides by method; the same policy answers requests that the server sends (legacy era) and input requests
 //! embedded in a result (multi round-trip, modern era).
 
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use mcp_conform_cases::ast::AnswerPolicy;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policy {
     rules: Vec<(String, AnswerPolicy)>,
+    /// Sound results of the user's own, by method.
+    given: Arc<BTreeMap<String, Value>>,
 }
 
 /// What a policy makes of one request.
@@ -28,7 +30,12 @@ pub enum Reaction {
 
 impl Policy {
     pub fn new(rules: Vec<(String, AnswerPolicy)>) -> Self {
-        Self { rules }
+        Self { rules, given: Arc::default() }
+    }
+
+    /// Answers soundly with what the user gave, where something was given.
+    pub fn with_given(self, given: Arc<BTreeMap<String, Value>>) -> Self {
+        Self { given, ..self }
     }
 
     /// A key that is equal for equal policies.
@@ -47,7 +54,7 @@ impl Policy {
         if method == "ping" && matches!(policy, AnswerPolicy::Answer | AnswerPolicy::Cancel | AnswerPolicy::Decline) {
             return Reaction::Result(json!({}));
         }
-        let Some(sound) = sound_answer(method, params) else {
+        let Some(sound) = self.given.get(method).cloned().or_else(|| sound_answer(method, params)) else {
             return Reaction::Error(json!({"code": -32601, "message": "this client offers no such method"}));
         };
         match policy {

@@ -1,12 +1,15 @@
 //! What every conversation of a run shares: numbers that must be unique over the run, counts, limits and deadlines.
 
 use std::{
+    num::NonZero,
     sync::{
         Arc,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{trace::Secrets, wire::Limits};
 
@@ -34,6 +37,10 @@ impl Default for Deadlines {
     }
 }
 
+/// Where the ids that we make begin. Scripts that name an id use small ones, so that the two never meet in a
+/// conversation.
+const FIRST_ID: u64 = 1001;
+
 /// Shared by all conversations of a run.
 #[derive(Debug)]
 pub struct Bench {
@@ -46,6 +53,9 @@ pub struct Bench {
     process_starts: AtomicU64,
     waited_us: AtomicU64,
     slowest_start_us: AtomicU64,
+    /// Processes that may be starting at once: a start is work for a whole core, and more than there are only make each
+    /// other late.
+    starting: Arc<Semaphore>,
 }
 
 impl Bench {
@@ -54,12 +64,13 @@ impl Bench {
             deadlines,
             limits,
             secrets,
-            ids: AtomicU64::new(1),
+            ids: AtomicU64::new(FIRST_ID),
             conversations: AtomicU32::new(1),
             requests: AtomicU64::new(0),
             process_starts: AtomicU64::new(0),
             waited_us: AtomicU64::new(0),
             slowest_start_us: AtomicU64::new(0),
+            starting: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, NonZero::get))),
         }
     }
 
@@ -80,6 +91,12 @@ impl Bench {
         self.process_starts.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Waits until one more process may start. What is given back is held until the process is up.
+    pub async fn turn_to_start(&self) -> Option<OwnedSemaphorePermit> {
+        // It is never closed; and if it were, nothing would have to wait.
+        self.starting.clone().acquire_owned().await.ok()
+    }
+
     /// Notes how long a process took from its first request to its first answer.
     pub fn note_start(&self, took: Duration) {
         self.slowest_start_us.fetch_max(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -88,6 +105,12 @@ impl Bench {
     /// The longest that a process of this run took to its first answer.
     pub fn slowest_start(&self) -> Duration {
         Duration::from_micros(self.slowest_start_us.load(Ordering::Relaxed))
+    }
+
+    /// How long a process that is silent keeps others from starting: longer than a start took here.
+    pub fn longest_turn(&self) -> Duration {
+        const LEAST: Duration = Duration::from_secs(3);
+        (self.slowest_start() * 2).clamp(LEAST, self.deadlines.start.max(LEAST))
     }
 
     /// What a process that has said nothing yet is given beside every deadline, so that a slow start is not taken for

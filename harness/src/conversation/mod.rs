@@ -18,6 +18,7 @@ pub use envelope::{
 };
 pub use link::{Link, LinkError};
 pub use open::{
-    MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, connect, initialize, open, settle,
+    Handshake, MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, ask_for_version, connect,
+    open, settle,
 };
 pub use talk::{Conversation, Opening, SendError, read_id, response_header};

@@ -1,24 +1,25 @@
 //! Opening a conversation: starting or reaching the server, and the handshake where the era has one.
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::mpsc,
+    sync::{OwnedSemaphorePermit, mpsc},
+    time::Instant,
 };
 
 use super::{
     answer::{Answer, AnswerKind, Ticket},
     bench::Bench,
     envelope::{Call, client_info},
-    link::Link,
+    link::{Link, LinkError},
     talk::{Conversation, Opening, SendError, response_header},
 };
 use crate::{
     process::{CommandSpec, Signal, StartError},
-    trace::{DEFAULT_BUDGET, Exit, Recorder, Transport},
+    trace::{Body, DEFAULT_BUDGET, Direction, Event, Exit, Recorder, Transport},
     transport::{Endpoint, HttpClient, Limits, Stdio},
 };
 
@@ -134,8 +135,11 @@ pub async fn connect(target: &Target, bench: &Arc<Bench>, opening: Opening) -> R
     let link = match target {
         Target::Http(endpoint) => Link::Http(HttpClient::new(endpoint.clone(), recorder.clone(), limits)),
         Target::Stdio(StdioTarget::Process(command)) => {
+            let turn = bench.turn_to_start().await;
             bench.count_start();
-            Link::Stdio(Box::new(Stdio::start(command, recorder.clone(), limits)?))
+            let stdio = Stdio::start(command, recorder.clone(), limits)?;
+            tokio::spawn(until_up(recorder.clone(), turn, bench.longest_turn()));
+            Link::Stdio(Box::new(stdio))
         }
         Target::Stdio(StdioTarget::Memory(server)) => {
             bench.count_start();
@@ -145,6 +149,18 @@ pub async fn connect(target: &Target, bench: &Arc<Bench>, opening: Opening) -> R
     };
     let name = bench.secrets.redact_text(&target.name());
     Ok(Conversation::over(link, recorder, bench.clone(), opening, name))
+}
+
+/// Holds a turn to start until the process has said its first line, has ended, or is so late that it hardly works.
+async fn until_up(recorder: Recorder, turn: Option<OwnedSemaphorePermit>, longest: Duration) {
+    let up = |event: &Arc<Event>| match &event.body {
+        Body::StdoutEnded | Body::Drained => Some(()),
+        Body::Line(line) => (line.direction == Direction::In).then_some(()),
+        _ => None,
+    };
+    // Whether it came or not: the turn goes on.
+    let _ = recorder.wait(0, Instant::now() + longest, up).await;
+    drop(turn);
 }
 
 /// `initialize`, `notifications/initialized` and, over HTTP, the GET stream that a client keeps open.
@@ -164,6 +180,47 @@ async fn shake_hands(talk: &Conversation) -> Result<(), OpenErrorKind> {
     Ok(())
 }
 
+/// One `initialize` that asks for a version on a connection of its own, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Handshake {
+    pub asked: String,
+    pub talk: Conversation,
+    /// Event of the request; `None` where the connection was gone before it.
+    pub sent: Option<u64>,
+    pub answer: Answer,
+}
+
+impl Handshake {
+    /// The version that the server answered, whatever it is.
+    pub fn version(&self) -> Option<String> {
+        self.answer.result()?.get("protocolVersion")?.as_str().map(str::to_owned)
+    }
+}
+
+/// Asks for a version and goes no further; `case` is what the trace names as the reason. The conversation is to be ended by
+/// the caller.
+pub async fn ask_for_version(
+    target: &Target,
+    bench: &Arc<Bench>,
+    version: &str,
+    case: &str,
+) -> Result<Handshake, OpenErrorKind> {
+    let opening = Opening { version: Some(version.to_owned()), ..Opening::new(Era::Legacy) };
+    let call = initialize(&opening);
+    let talk = connect(target, bench, opening).await?;
+    talk.mark(case, "ask for a version", version);
+    let (ticket, answer) = match talk.request(call, Some(bench.deadlines.start)).await {
+        Ok((ticket, answer)) => (Some(ticket), answer),
+        // Whoever closes the connection does not negotiate.
+        Err(SendError::Link(LinkError::Write(_))) => (None, Answer::closed(None)),
+        Err(error) => return Err(error.into()),
+    };
+    let sent = ticket.as_ref().map(|ticket| ticket.event);
+    // A session that was opened can then be closed as well; an answer that settles nothing needs no more.
+    let _ = ticket.map(|ticket| settle(&talk, &ticket, answer.clone()));
+    Ok(Handshake { asked: version.to_owned(), talk, sent, answer })
+}
+
 /// Takes over what an answer to `initialize` settles: version, capabilities and session.
 pub fn settle(talk: &Conversation, ticket: &Ticket, answer: Answer) -> Result<(), OpenErrorKind> {
     let result = match answer.kind {
@@ -181,7 +238,7 @@ pub fn settle(talk: &Conversation, ticket: &Ticket, answer: Answer) -> Result<()
 }
 
 /// The `initialize` request of an opening.
-pub fn initialize(opening: &Opening) -> Call {
+fn initialize(opening: &Opening) -> Call {
     Call {
         method: "initialize".to_owned(),
         params: Some(

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::Instant};
 
 use super::{
-    answer::{Answer, AnswerSearch, Found, Ticket},
+    answer::{Answer, AnswerSearch, Found, IdRelation, Ticket},
     answering::{Policy, Reaction},
     bench::Bench,
     draft::{Draft, NoSuchMember},
@@ -76,12 +76,12 @@ pub enum SendError {
 #[derive(Clone, Debug)]
 pub struct Conversation {
     shared: Arc<Shared>,
+    opening: Arc<Opening>,
 }
 
 #[derive(Debug)]
 struct Shared {
     number: u32,
-    opening: Opening,
     recorder: Recorder,
     link: Link,
     bench: Arc<Bench>,
@@ -97,6 +97,8 @@ struct State {
     session: Option<String>,
     server_capabilities: Value,
     retired: Option<&'static str>,
+    /// An answer did not come, and no other since: whether anything will come is open.
+    silent: bool,
     in_flight: BTreeSet<u64>,
     /// Ids of the requests that went out, the newest last.
     sent: VecDeque<Id>,
@@ -122,8 +124,8 @@ impl Conversation {
         }));
         let version = (opening.era == Era::Modern).then(|| opening.version());
         let state = Mutex::new(State { version, ..State::default() });
-        let shared = Arc::new(Shared { number, opening, recorder, link, bench, state, answering: Mutex::new(None) });
-        let talk = Self { shared };
+        let shared = Arc::new(Shared { number, recorder, link, bench, state, answering: Mutex::new(None) });
+        let talk = Self { shared, opening: Arc::new(opening) };
         if talk.era() == Era::Legacy {
             let task = tokio::spawn(answer_server(talk.clone()));
             *talk.shared.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
@@ -136,7 +138,7 @@ impl Conversation {
     }
 
     pub fn era(&self) -> Era {
-        self.shared.opening.era
+        self.opening.era
     }
 
     pub fn transport(&self) -> Transport {
@@ -144,7 +146,16 @@ impl Conversation {
     }
 
     pub fn opening(&self) -> &Opening {
-        &self.shared.opening
+        &self.opening
+    }
+
+    /// The same connection for a client that says something else of itself with each message, as the modern era has it.
+    /// In the legacy era what was said in the handshake stays, and the opening has to be the same.
+    pub fn opened_as(self, opening: Opening) -> Self {
+        match self.era() {
+            Era::Legacy => self,
+            Era::Modern => Self { shared: self.shared, opening: Arc::new(opening) },
+        }
     }
 
     pub fn recorder(&self) -> &Recorder {
@@ -193,7 +204,8 @@ impl Conversation {
 
     pub fn retired(&self) -> Option<&'static str> {
         let dead = (!self.shared.link.is_open()).then_some("the connection ended");
-        self.state().retired.or(dead)
+        let state = self.state();
+        state.retired.or(dead).or(state.silent.then_some("an answer did not come"))
     }
 
     pub fn mark(&self, case: &str, step: &str, subject: &str) {
@@ -312,10 +324,13 @@ impl Conversation {
         if starts && self.has_spoken() {
             self.shared.bench.note_start(started.elapsed());
         }
+        if found.as_ref().is_some_and(|answer| answer.frame.is_some() && answer.id == IdRelation::Same) {
+            self.state().silent = false;
+        }
         found.unwrap_or_else(|| {
             let after = started.elapsed();
             self.shared.bench.count_wait(after);
-            self.retire("an answer did not come");
+            self.fell_silent(ticket);
             let event = self.recorder().push(Body::DeadlinePassed(DeadlinePassed {
                 what: format!("answer to {}", ticket.method),
                 request: Some(ticket.id.to_string()),
@@ -328,12 +343,21 @@ impl Conversation {
     /// Stops waiting for an answer.
     pub fn give_up(&self, ticket: &Ticket) {
         self.state().in_flight.remove(&ticket.event);
-        self.retire("an answer did not come");
+        self.fell_silent(ticket);
         self.recorder().push(Body::DeadlinePassed(DeadlinePassed {
             what: format!("answer to {}", ticket.method),
             request: Some(ticket.id.to_string()),
             after: self.recorder().elapsed(),
         }));
+    }
+
+    /// Nothing came. Whoever answers the next request may be used on; a call that is not answered may still be at work,
+    /// and what it does would be taken for the doing of others.
+    fn fell_silent(&self, ticket: &Ticket) {
+        if ticket.method == "tools/call" {
+            self.retire("a call was not answered");
+        }
+        self.state().silent = true;
     }
 
     /// How long something is waited for. Before its first line a process may still be starting.
@@ -473,9 +497,9 @@ impl Conversation {
         let envelope = Envelope {
             era: self.era(),
             version: version.as_deref(),
-            capabilities: &self.shared.opening.capabilities,
+            capabilities: &self.opening.capabilities,
             session: session.as_deref(),
-            tools: &self.shared.opening.tools,
+            tools: &self.opening.tools,
         };
         envelope.build(call)
     }

@@ -216,6 +216,7 @@ fn options(config: &Config, transport: Transport, cases: Vec<Arc<Case>>) -> RunO
         max_time: None,
         tools: ToolChoice::All,
         tool_args: std::collections::BTreeMap::new(),
+        answers: std::sync::Arc::default(),
         seed: 0,
         fail_fast: false,
         trace_dir: None,

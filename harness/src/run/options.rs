@@ -31,6 +31,8 @@ pub struct RunOptions {
     pub max_time: Option<Duration>,
     pub tools: ToolChoice,
     pub tool_args: BTreeMap<String, Value>,
+    /// The user's own results by the method that asks for them.
+    pub answers: Arc<BTreeMap<String, Value>>,
     pub seed: u64,
     pub fail_fast: bool,
     pub trace_dir: Option<PathBuf>,

@@ -3,7 +3,7 @@
 //! Both eras are always probed, each in a process or session of its own: a discovery answer does not say that legacy
 //! clients are turned away, and servers that list only 2026-07-28 may serve 2025-11-25 all the same.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use mcp_conform_reports::model::RevisionSupport;
 use mcp_conform_schemas::{Era, Revision};
@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::survey::discover_result;
 use crate::{
     conversation::{
-        Answer, AnswerKind, Bench, Call, Conversation, OpenError, OpenErrorKind, Opening, Target, all_capabilities,
-        connect, initialize, open,
+        Answer, AnswerKind, Bench, Call, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target,
+        all_capabilities, ask_for_version, connect, open,
     },
     trace::Transport,
 };
@@ -38,26 +38,29 @@ pub(super) struct Modern {
 }
 
 /// Probes both eras side by side.
-pub(super) async fn probe(target: &Target, bench: &Arc<Bench>) -> Probed {
+pub(super) async fn probe(target: &Target, bench: &Arc<Bench>, answers: &Arc<BTreeMap<String, Value>>) -> Probed {
+    let policy = Policy::default().with_given(answers.clone());
     let (done, legacy_answered) = tokio::sync::watch::channel(None);
     let legacy = async {
         let started = Instant::now();
-        let opening = Opening { capabilities: all_capabilities(), ..Opening::new(Era::Legacy) };
+        let policy = policy.clone();
+        let opening = Opening { capabilities: all_capabilities(), policy, ..Opening::new(Era::Legacy) };
         let legacy = open(target, bench, opening).await;
         // A refusal tells as well as a result that the server is up.
         done.send_replace(Some(started.elapsed()));
         legacy
     };
-    let (legacy, modern) = tokio::join!(legacy, discover(target, bench, legacy_answered));
+    let (legacy, modern) = tokio::join!(legacy, discover(target, bench, policy.clone(), legacy_answered));
     Probed { legacy, modern }
 }
 
 async fn discover(
     target: &Target,
     bench: &Arc<Bench>,
+    policy: Policy,
     mut legacy: tokio::sync::watch::Receiver<Option<Duration>>,
 ) -> Modern {
-    let opening = Opening { capabilities: all_capabilities(), ..Opening::new(Era::Modern) };
+    let opening = Opening { capabilities: all_capabilities(), policy, ..Opening::new(Era::Modern) };
     let talk = match connect(target, bench, opening).await {
         Ok(talk) => talk,
         Err(error) => {
@@ -96,14 +99,15 @@ async fn discover(
     Modern { talk: Some(talk), discovered, instead: answer.describe(), start_error: None }
 }
 
-/// Support of all five revisions over one transport.
+/// Support of all five revisions over one transport, and the handshakes that asked for the older ones. Their conversations
+/// are to be ended.
 pub(super) async fn revisions(
     target: &Target,
     bench: &Arc<Bench>,
     probed: &Probed,
-) -> (Vec<RevisionSupport>, Vec<Conversation>) {
+) -> (Vec<RevisionSupport>, Vec<Handshake>) {
     let mut out = Vec::new();
-    let mut to_end = Vec::new();
+    let mut handshakes = Vec::new();
     let over = target.transport();
     let newest = match &probed.legacy {
         Ok(talk) => talk.negotiated(),
@@ -112,13 +116,18 @@ pub(super) async fn revisions(
     let older: Vec<Revision> =
         Revision::ALL.into_iter().filter(|v| v.era() == Era::Legacy && *v != Revision::V2025_11_25).collect();
     let asked = if newest.is_some() {
-        futures_util::future::join_all(older.iter().map(|version| negotiate(target, bench, *version))).await
+        futures_util::future::join_all(older.iter().map(|version| ask_for_version(target, bench, version.as_str(), "")))
+            .await
     } else {
         Vec::new()
     };
-    for (version, (answered, talk)) in older.iter().zip(asked) {
-        out.push(legacy_support(*version, answered, over));
-        to_end.extend(talk);
+    for (version, asked) in older.iter().zip(asked) {
+        let negotiation = match &asked {
+            Ok(handshake) => Negotiation::of(handshake),
+            Err(error) => Negotiation::Other(error.to_string()),
+        };
+        out.push(legacy_support(*version, negotiation, over));
+        handshakes.extend(asked);
     }
     if newest.is_none() {
         out.extend(older.iter().map(|version| unsupported(*version, "initialize is not served".to_owned())));
@@ -139,7 +148,7 @@ pub(super) async fn revisions(
             unsupported(Revision::V2026_07_28, format!("server/discover was answered with {}", probed.modern.instead))
         }
     });
-    (out, to_end)
+    (out, handshakes)
 }
 
 enum Negotiation {
@@ -147,39 +156,13 @@ enum Negotiation {
     Version(String),
 }
 
-async fn negotiate(target: &Target, bench: &Arc<Bench>, version: Revision) -> (Negotiation, Option<Conversation>) {
-    let opening = Opening { version: Some(version.to_string()), ..Opening::new(Era::Legacy) };
-    let talk = match connect(target, bench, opening).await {
-        Ok(talk) => talk,
-        Err(error) => return (Negotiation::Other(error.to_string()), None),
-    };
-    talk.mark("", "negotiate", version.as_str());
-    let answer = match talk.request(initialize(talk.opening()), Some(bench.deadlines.start)).await {
-        Ok((ticket, answer)) => {
-            note_session(&talk, ticket.exchange, &answer);
-            answer
+impl Negotiation {
+    fn of(handshake: &Handshake) -> Self {
+        match handshake.version() {
+            Some(given) if handshake.answer.kind == AnswerKind::Result => Self::Version(given),
+            _ => Self::Other(handshake.answer.describe()),
         }
-        Err(error) => return (Negotiation::Other(error.to_string()), Some(talk)),
-    };
-    let given = answer.result().and_then(|r| Some(r.get("protocolVersion")?.as_str()?.to_owned()));
-    let negotiation = match given {
-        Some(given) if answer.kind == AnswerKind::Result => Negotiation::Version(given),
-        _ => Negotiation::Other(answer.describe()),
-    };
-    (negotiation, Some(talk))
-}
-
-/// Settles the version and session, so that the conversation can be ended properly.
-fn note_session(talk: &Conversation, exchange: Option<u32>, answer: &Answer) {
-    let Some(result) = answer.result() else { return };
-    let Some(version) = result.get("protocolVersion").and_then(Value::as_str).and_then(|v| v.parse().ok()) else {
-        return;
-    };
-    let session = match talk.transport() {
-        Transport::Http => crate::conversation::response_header(&talk.events(), exchange, "mcp-session-id"),
-        Transport::Stdio => None,
-    };
-    talk.settle(version, result.get("capabilities").cloned().unwrap_or_default(), session);
+    }
 }
 
 fn legacy_support(asked: Revision, negotiation: Negotiation, over: Transport) -> RevisionSupport {

@@ -22,10 +22,10 @@ use super::{
     results::{self, Place, RuleTally},
     session::Session,
     surface::{CallState, Surface, served},
-    survey::survey,
+    survey::offered,
 };
 use crate::{
-    conversation::{Bench, Conversation, OpenErrorKind, Target},
+    conversation::{Bench, Conversation, Handshake, OpenErrorKind, Target},
     process,
     script::{Pool, Stage},
     trace::{Body, DEFAULT_BUDGET, Event, Recorder, Transport},
@@ -139,6 +139,13 @@ pub(super) struct Found {
     pub(super) total: usize,
 }
 
+/// What the probe found out for all sessions of a target.
+#[derive(Clone)]
+struct Known {
+    eras: ServedEras,
+    handshakes: Arc<Vec<Handshake>>,
+}
+
 pub(super) struct Runner {
     pub(super) options: Arc<RunOptions>,
     pub(super) bench: Arc<Bench>,
@@ -195,7 +202,7 @@ impl Runner {
     async fn target(self: &Arc<Self>, target: Target) {
         self.tell("probing both eras");
         let transport = target.transport();
-        let probed = probe::probe(&target, &self.bench).await;
+        let probed = probe::probe(&target, &self.bench, &self.options.answers).await;
         let legacy = probed.legacy.is_ok();
         let modern = probed.modern.discovered.is_some();
         let Some(eras) = served(legacy, modern) else {
@@ -204,28 +211,29 @@ impl Runner {
         };
         self.found().transports.push(transport);
         let revisions = async {
-            let (support, to_end) = probe::revisions(&target, &self.bench, &probed).await;
+            let (support, handshakes) = probe::revisions(&target, &self.bench, &probed).await;
             self.found().revisions.push(support);
-            to_end
+            handshakes
         };
-        let surveys = async {
+        let offers = async {
             let legacy = async {
                 match &probed.legacy {
-                    Ok(talk) => Some(survey(talk, &self.options, None).await),
+                    Ok(talk) => Some(offered(talk, &self.options, None).await),
                     Err(_) => None,
                 }
             };
             let modern = async {
                 match (&probed.modern.talk, &probed.modern.discovered) {
-                    (Some(talk), Some(result)) => Some(survey(talk, &self.options, Some(result)).await),
+                    (Some(talk), Some(result)) => Some(offered(talk, &self.options, Some(result)).await),
                     _ => None,
                 }
             };
             tokio::join!(legacy, modern)
         };
         self.tell("learning what the server offers");
-        let (to_end, (legacy_surface, modern_surface)) = tokio::join!(revisions, surveys);
-        let mut loose = to_end;
+        let (handshakes, (legacy_offer, modern_offer)) = tokio::join!(revisions, offers);
+        let handshakes = Arc::new(handshakes);
+        let mut loose = Vec::new();
         let mut sessions = Vec::new();
         let Probed { legacy, modern } = probed;
         let mut failed = None;
@@ -240,15 +248,19 @@ impl Runner {
                 None
             }
         };
-        for (era, talk, surface) in
-            [(Era::Legacy, legacy_talk, legacy_surface), (Era::Modern, modern.talk, modern_surface)]
-        {
-            match (talk, surface) {
+        for (era, talk, offer) in [(Era::Legacy, legacy_talk, legacy_offer), (Era::Modern, modern.talk, modern_offer)] {
+            match (talk, offer) {
                 (Some(talk), Some(surface)) if self.options.revisions.contains(&era.judged()) => {
-                    sessions.push(self.session(&target, era, eras, surface, talk));
+                    let known = Known { eras, handshakes: handshakes.clone() };
+                    sessions.push((self.session(&target, era, known, surface), talk));
                 }
                 (talk, _) => loose.extend(talk),
             }
+        }
+        let asked = handshakes.iter().map(|handshake| handshake.talk.clone());
+        match sessions.iter().find(|(session, _)| session.stage.era == Era::Legacy) {
+            Some((session, _)) => asked.for_each(|talk| self.end(session, talk)),
+            None => loose.extend(asked),
         }
         // Conversations that nothing is judged by are ended all the same.
         let ending = async { futures_util::future::join_all(loose.iter().map(Conversation::end)).await };
@@ -257,31 +269,26 @@ impl Runner {
                 self.failed_handshake(talk).await;
             }
         };
-        let playing = futures_util::future::join_all(sessions.into_iter().map(|session| self.play(session)));
+        let playing =
+            futures_util::future::join_all(sessions.into_iter().map(|(session, talk)| self.play(session, talk)));
         let playing = async { tokio::join!(failing, playing) };
         tokio::join!(ending, playing);
     }
 
-    fn session(
-        self: &Arc<Self>,
-        target: &Target,
-        era: Era,
-        eras: ServedEras,
-        mut surface: Surface,
-        talk: Conversation,
-    ) -> Arc<Session> {
+    fn session(self: &Arc<Self>, target: &Target, era: Era, known: Known, mut surface: Surface) -> Arc<Session> {
         if let Target::Http(endpoint) = target {
             surface.loopback = is_loopback(&endpoint.url);
         }
-        self.note_surface(&surface, era);
         let version = surface.version.unwrap_or(era.judged());
         let stage = Arc::new(Stage {
             target: target.clone(),
             bench: self.bench.clone(),
             era,
             revision: era.judged(),
-            served: eras,
-            surface: Arc::new(surface),
+            served: known.eras,
+            known: watch::Sender::new(Arc::new(surface)),
+            handshakes: known.handshakes,
+            answers: self.options.answers.clone(),
             token: self.options.token,
             fixture: false,
             seed: self.options.seed,
@@ -293,11 +300,10 @@ impl Runner {
         let session =
             Arc::new(Session { stage, place, tally: Mutex::new(Some(RuleTally::default())), enders: Mutex::default() });
         lock(&self.sessions).push(session.clone());
-        self.end(&session, talk);
         session
     }
 
-    fn note_surface(&self, surface: &Surface, era: Era) {
+    pub(super) fn note_surface(&self, surface: &Surface, era: Era) {
         let mut found = self.found();
         if found.server.is_none() {
             found.server.clone_from(&surface.server);
@@ -315,12 +321,17 @@ impl Runner {
             );
             add_omission(&mut found.omissions, what, "--tools all");
         }
+        let slow: Vec<&str> = surface.slow().map(super::surface::ToolFacts::name).collect();
+        if !slow.is_empty() {
+            let what = format!("too slow to be called again and again: {}", some_of(&slow));
+            add_omission(&mut found.omissions, what, "--patience 4");
+        }
         for facts in &surface.tools {
             let name = facts.name().to_owned();
             match &facts.call {
                 CallState::Accepted => found.accepted.insert(name),
                 CallState::Refused(_) | CallState::NoArguments(_) => found.refused.insert(name),
-                CallState::NotAllowed => false,
+                CallState::NotAllowed | CallState::Slow => false,
             };
         }
     }

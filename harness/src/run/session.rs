@@ -7,7 +7,10 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
-use mcp_conform_cases::{Catalogue, Row, ast::Case};
+use mcp_conform_cases::{
+    Catalogue, Row,
+    ast::{Case, Need, Step},
+};
 use mcp_conform_reports::model::{CheckResult, Verdict};
 use mcp_conform_schemas::Revision;
 use tokio::task::JoinSet;
@@ -15,9 +18,11 @@ use tokio::task::JoinSet;
 use super::{
     results::{self, Place, RuleTally, cases_transport},
     runner::{Runner, lock},
+    surface::Surface,
+    survey::use_all,
 };
 use crate::{
-    conversation::Conversation,
+    conversation::{Conversation, Ticket},
     rules,
     script::{CaseOutcome, Ground, Stage, Unmet, Word, each_requirement, meet, play},
     trace::{Body, Event, Transport},
@@ -33,13 +38,49 @@ pub(super) struct Session {
 }
 
 impl Runner {
-    /// Plays every case of a session, then the rules' tally.
-    pub(super) async fn play(self: &Arc<Self>, session: Arc<Session>) {
+    /// Plays every case of a session, then the rules' tally. `talk` is the conversation that was asked for what there is;
+    /// what the tools do is found out over it, beside the cases that need not know.
+    pub(super) async fn play(self: &Arc<Self>, session: Arc<Session>, talk: Conversation) {
         let cases: Vec<Arc<Case>> =
             self.options.cases.iter().filter(|case| self.wanted(case, &session)).cloned().collect();
         self.found().total += cases.len();
+        // Those that share take turns, so that few of them at a time are enough; those that hold a process of their own
+        // wait for it, and are best begun early.
+        let (mut own, mut sharing): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| holds_its_own(case));
+        own.sort_by_key(|case| (case.uses_tools(), !waits_for_work(case)));
+        sharing.sort_by_key(|case| case.uses_tools());
+        let jobs = self.options.jobs;
+        let beside = (jobs / 4).max(1);
+        let own = self.lane(&session, own, jobs.saturating_sub(beside).max(1));
+        let sharing = self.lane(&session, sharing, beside);
+        let survey = self.survey(&session, talk);
+        if jobs == 1 {
+            survey.await;
+            own.await;
+            sharing.await;
+        } else {
+            tokio::join!(survey, own, sharing);
+        }
+        for talk in session.stage.pool.drain() {
+            self.end(&session, talk);
+        }
+        let mut enders = std::mem::take(&mut *lock(&session.enders));
+        while enders.join_next().await.is_some() {}
+        self.close(&session, true);
+    }
+
+    async fn survey(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation) {
+        let mut surface = Surface::clone(&session.stage.surface());
+        let late = use_all(&talk, &mut surface).await;
+        self.note_surface(&surface, session.stage.era);
+        session.stage.known.send_replace(Arc::new(surface));
+        self.end_after(session, talk, late);
+    }
+
+    /// Plays cases, so many at a time.
+    async fn lane(self: &Arc<Self>, session: &Arc<Session>, cases: Vec<Arc<Case>>, jobs: usize) {
         stream::iter(cases)
-            .for_each_concurrent(self.options.jobs, |case| {
+            .for_each_concurrent(jobs, |case| {
                 let session = session.clone();
                 let runner = self.clone();
                 async move {
@@ -58,12 +99,6 @@ impl Runner {
                 }
             })
             .await;
-        for talk in session.stage.pool.drain() {
-            self.end(&session, talk);
-        }
-        let mut enders = std::mem::take(&mut *lock(&session.enders));
-        while enders.join_next().await.is_some() {}
-        self.close(&session, true);
     }
 
     /// Takes what the rules saw into the report; `whole` when every conversation was folded.
@@ -87,8 +122,12 @@ impl Runner {
         if !case.transports.contains(&cases_transport(session.place.transport)) {
             return;
         }
+        if case.uses_tools() || case.needs.iter().any(|need| need.node == Need::Resumable) {
+            stage.used().await;
+        }
+        let surface = stage.surface();
         let ground = Ground {
-            surface: &stage.surface,
+            surface: &surface,
             served: stage.served,
             token: stage.token,
             fixture: stage.fixture,
@@ -179,9 +218,17 @@ impl Runner {
 
     /// Ends a conversation beside everything else, then folds the rules over its trace.
     pub(super) fn end(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation) {
+        self.end_after(session, talk, Vec::new());
+    }
+
+    /// The same, once the requests that are still out were answered, or were not in time.
+    pub(super) fn end_after(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation, late: Vec<Ticket>) {
         let runner = self.clone();
         let inner = session.clone();
         lock(&session.enders).spawn(async move {
+            for ticket in late {
+                talk.answer(&ticket, None).await;
+            }
             talk.end().await;
             runner.fold(&inner, &talk);
         });
@@ -302,6 +349,25 @@ pub fn areas_of(case: &Case, revision: Revision) -> Vec<&'static str> {
         });
     }
     areas
+}
+
+/// Whether a case ends the conversation that it is played on, wants one that nobody used, or holds it for long.
+fn holds_its_own(case: &Case) -> bool {
+    let ends = |step: &Step| match step {
+        Step::Cancel { .. } | Step::CloseStdin { .. } | Step::ExpectExit(_) | Step::ExpectNothing(_) => true,
+        Step::Open(open) => open.setup.fresh,
+        Step::Raw(_) => true,
+        _ => false,
+    };
+    waits_for_work(case)
+        || case.conversation.fresh
+        || case.conversation.silent
+        || case.steps.iter().any(|step| ends(&step.node))
+}
+
+/// Whether a case has a tool work that reports progress: such tools take their time.
+fn waits_for_work(case: &Case) -> bool {
+    case.needs.iter().any(|need| matches!(&need.node, Need::Tool { kind, .. } if kind.progress))
 }
 
 /// A task that ends with its waiter: an interrupted run leaves no case running.

@@ -30,6 +30,8 @@ pub struct Surface {
     pub loopback: bool,
     /// The longest that a plain request took to be answered, tools aside.
     pub slowest: Duration,
+    /// The tools were called and the resources read, so that it is known what they do.
+    pub used: bool,
     /// A list or a page of it could not be had: which and why.
     pub gaps: Vec<String>,
 }
@@ -41,6 +43,8 @@ pub struct ToolFacts {
     pub call: CallState,
     /// Arguments that were used.
     pub arguments: Option<Value>,
+    /// Others that may make a slow tool quick.
+    pub quick: Option<Value>,
     pub asks: BTreeSet<InputKind>,
     pub state: bool,
     pub progress: bool,
@@ -61,6 +65,8 @@ pub enum CallState {
     NoArguments(String),
     /// It was called and refused the arguments, or did not answer: what came.
     Refused(String),
+    /// It was called and takes its time: what comes of it is not waited for.
+    Slow,
 }
 
 impl ToolFacts {
@@ -86,13 +92,19 @@ impl ToolFacts {
     }
 
     pub fn is(&self, kind: &ToolKind) -> bool {
-        self.callable()
+        self.works(kind)
             && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
             && (!kind.state || self.state)
             && (!kind.progress || self.progress)
             && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
+    }
+
+    /// A slow tool is called again only for what it alone may have to show, and only if it was seen at work.
+    fn works(&self, kind: &ToolKind) -> bool {
+        let wanted = (kind.progress && self.progress) || (kind.asks.is_some() && !self.asks.is_empty());
+        self.callable() || (self.call == CallState::Slow && wanted)
     }
 
     fn required_argument(&self) -> bool {
@@ -127,6 +139,11 @@ impl Surface {
             .iter()
             .filter_map(|facts| Some((facts.name().to_owned(), facts.tool.get("inputSchema")?.clone())));
         Arc::new(schemas.collect())
+    }
+
+    /// Tools that had not answered when the survey was over.
+    pub fn slow(&self) -> impl Iterator<Item = &ToolFacts> {
+        self.tools.iter().filter(|facts| facts.call == CallState::Slow)
     }
 
     /// Tools that were left alone because of their annotations or the user's flags.

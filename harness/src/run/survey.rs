@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, time::Duration};
 use mcp_conform_cases::ast::InputKind;
 use mcp_conform_schemas::{Era, generate};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{
     options::RunOptions,
@@ -27,11 +28,16 @@ const MOST_READS: usize = 5;
 const MOST_ROUNDS: usize = 5;
 /// How long after its call an announcement of a changed list is waited for.
 const ANNOUNCED: Duration = Duration::from_millis(300);
-/// How long one call holds up the next; the slow ones finish side by side.
-const STAGGER: Duration = Duration::from_millis(1500);
+/// What the last calls are waited for, in graces: 1.5 s of the plain deadlines. A tool that works longer is slow.
+const SLOW_IN_GRACES: u32 = 3;
+/// How long one call holds up the next; the slow ones finish side by side. Over stdio what the server sends on its own is
+/// taken for the doing of the last call.
+const STAGGER_STDIO: Duration = Duration::from_secs(1);
+/// Over HTTP it comes on the stream of its call.
+const STAGGER_HTTP: Duration = Duration::from_millis(300);
 
-/// Uses the server over an open conversation that declared everything.
-pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
+/// Asks an open conversation that declared everything for what the server offers.
+pub(super) async fn offered(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
     talk.mark("", "survey", "");
     let mut surface = Surface { version: talk.negotiated(), session: talk.session().is_some(), ..Surface::default() };
     match discovered {
@@ -64,28 +70,35 @@ pub(super) async fn survey(talk: &Conversation, options: &RunOptions, discovered
     if surface.has_capability("prompts") {
         surface.prompts = list(talk, &mut surface, "prompts/list", "prompts").await;
     }
-    let listening = listen(talk, &surface).await;
-    call_tools(talk, &mut surface).await;
+    surface
+}
+
+/// Uses what is offered, and gives the calls that are not waited for: they are to be answered before the conversation ends.
+pub(super) async fn use_all(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
+    talk.mark("", "survey", "");
+    let listening = listen(talk, surface).await;
+    let late = call_tools(talk, surface).await;
     for resource in surface.resources.clone().iter().take(MOST_READS) {
         if let Some(uri) = resource.get("uri") {
-            ask(talk, &mut surface, "resources/read", Some(json!({ "uri": uri }))).await;
+            ask(talk, surface, "resources/read", Some(json!({ "uri": uri }))).await;
         }
     }
     for prompt in surface.prompts.clone().iter().take(MOST_READS) {
         if let Some(name) = prompt.get("name") {
             let params = json!({"name": name, "arguments": prompt_arguments(prompt)});
-            ask(talk, &mut surface, "prompts/get", Some(params)).await;
+            ask(talk, surface, "prompts/get", Some(params)).await;
         }
     }
     if surface.has_capability("completions") {
-        complete(talk, &mut surface).await;
+        complete(talk, surface).await;
     }
     if let Some(ticket) = listening {
         // A connection that ended has nothing to cancel.
         let _ = talk.cancel(&ticket).await;
     }
     surface.resumable = resumable(talk);
-    surface
+    surface.used = true;
+    late
 }
 
 /// Opens a subscription for what the server says it announces, as a client keeps one open beside its calls.
@@ -137,6 +150,7 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let schema = tool.get("inputSchema").cloned().unwrap_or_else(|| json!({"type": "object"}));
     let given = options.tool_args.get(&name).cloned();
+    let quick = if given.is_none() { quick_arguments(&schema) } else { None };
     let arguments = given.or_else(|| generate::minimal(&schema)).filter(Value::is_object);
     let call = if !options.tools.allows(&tool) {
         CallState::NotAllowed
@@ -149,12 +163,31 @@ fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
         tool,
         call,
         arguments,
+        quick,
         asks: BTreeSet::new(),
         state: false,
         progress: false,
         changes_list: false,
         other_case: None,
     }
+}
+
+/// Arguments with small numbers where the schema's defaults are greater: how long a tool works is often one of them.
+fn quick_arguments(schema: &Value) -> Option<Value> {
+    let mut arguments = generate::minimal(schema)?;
+    let members = arguments.as_object_mut()?;
+    let mut changed = false;
+    for (name, property) in schema.get("properties").and_then(Value::as_object)? {
+        let number = |member: &str| property.get(member).and_then(Value::as_f64);
+        let is_number = matches!(property.get("type").and_then(Value::as_str), Some("integer" | "number"));
+        let least = number("minimum").map_or(1.0, |minimum| minimum.ceil().max(1.0));
+        if is_number && number("default").is_some_and(|default| default > least) {
+            // Whole and small, so that nothing is lost.
+            members.insert(name.clone(), (least as i64).into());
+            changed = true;
+        }
+    }
+    changed.then_some(arguments)
 }
 
 /// A name with the case of its ASCII letters swapped; the same name where it has none.
@@ -165,7 +198,7 @@ fn swapped(name: &str) -> String {
 
 async fn ask(talk: &Conversation, surface: &mut Surface, method: &str, params: Option<Value>) -> Option<Answer> {
     let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
-    let asked = tokio::time::Instant::now();
+    let asked = Instant::now();
     let (_, answer) = talk.request(call, None).await.ok()?;
     surface.slowest = surface.slowest.max(asked.elapsed());
     Some(answer)
@@ -192,46 +225,104 @@ async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: 
     out
 }
 
-/// A call on its way, and where its events begin.
+/// A call on its way.
 struct Pending {
     index: usize,
     ticket: Ticket,
 }
 
-/// Calls each tool that may be called once, with everything declared and a progress token.
-async fn call_tools(talk: &Conversation, surface: &mut Surface) {
+/// Calls each tool that may be called once, with everything declared and a progress token. Gives the calls that take so
+/// long that nothing else is held up for them.
+async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
+    let stagger = match talk.transport() {
+        Transport::Http => STAGGER_HTTP,
+        Transport::Stdio => STAGGER_STDIO,
+    };
     let mut late: Vec<Pending> = Vec::new();
     for index in 0..surface.tools.len() {
         let Some(facts) = surface.tools.get(index) else { continue };
         if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
             continue;
         }
-        let mut params = json!({"name": facts.name(), "arguments": facts.arguments});
-        if talk.era() == Era::Modern && surface.has_capability("logging") {
-            // Without a level no log messages are sent.
-            params["_meta"] = json!({"io.modelcontextprotocol/logLevel": "debug"});
-        }
-        let call = Call {
-            method: "tools/call".to_owned(),
-            params: Some(params.into()),
-            token: Some(talk.bench().next_id().to_string()),
-            ..Call::default()
-        };
+        let call = tool_call(talk, surface, facts, facts.arguments.clone());
         let Ok(ticket) = talk.send(call.clone()).await else { continue };
         let from = ticket.event;
-        let answer = talk.answer_within(&ticket, STAGGER).await;
+        let answer = talk.answer_within(&ticket, stagger).await;
         note_messages(talk, surface, index, from);
         match answer {
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
             None => late.push(Pending { index, ticket }),
         }
     }
-    for Pending { index, ticket } in late {
-        let answer = talk.answer(&ticket, None).await;
-        let call = Call { method: "tools/call".to_owned(), ..Call::default() };
-        learn(talk, surface, index, &ticket, answer, call).await;
-    }
+    let slow = wait_for_late(talk, surface, late).await;
     confirm_changes(talk, surface).await;
+    slow
+}
+
+fn tool_call(talk: &Conversation, surface: &Surface, facts: &ToolFacts, arguments: Option<Value>) -> Call {
+    let mut params = json!({"name": facts.name(), "arguments": arguments});
+    if talk.era() == Era::Modern && surface.has_capability("logging") {
+        // Without a level no log messages are sent.
+        params["_meta"] = json!({"io.modelcontextprotocol/logLevel": "debug"});
+    }
+    Call {
+        method: "tools/call".to_owned(),
+        params: Some(params.into()),
+        token: Some(talk.bench().next_id().to_string()),
+        ..Call::default()
+    }
+}
+
+/// Gives the late ones a little more time, and those whose work may be made shorter another call beside it. Gives the
+/// calls that are still out.
+async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pending>) -> Vec<Ticket> {
+    let mut quicker = Vec::new();
+    for pending in &late {
+        let Some(facts) = surface.tools.get(pending.index) else { continue };
+        let Some(arguments) = facts.quick.clone() else { continue };
+        let call = tool_call(talk, surface, facts, Some(arguments.clone()));
+        if let Ok(ticket) = talk.send(call.clone()).await {
+            quicker.push((pending.index, arguments, call, ticket));
+        }
+    }
+    let until = Instant::now() + talk.bench().deadlines.grace * SLOW_IN_GRACES;
+    let left = || until.saturating_duration_since(Instant::now());
+    let mut out = Vec::new();
+    for (index, arguments, call, ticket) in quicker {
+        let Some(answer) = talk.answer_within(&ticket, left()).await else {
+            out.push(ticket);
+            continue;
+        };
+        learn(talk, surface, index, &ticket, answer, call).await;
+        if let Some(facts) = surface.tools.get_mut(index).filter(|facts| facts.callable()) {
+            facts.arguments = Some(arguments);
+        }
+    }
+    for Pending { index, ticket } in late {
+        let quick = surface.tools.get(index).is_some_and(ToolFacts::callable);
+        let call = Call { method: "tools/call".to_owned(), ..Call::default() };
+        match talk.answer_within(&ticket, if quick { Duration::ZERO } else { left() }).await {
+            Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
+            None => {
+                let Some(facts) = surface.tools.get_mut(index) else { continue };
+                facts.progress |= reports_progress(talk, &ticket);
+                if quick {
+                    // What it does was seen; nobody needs the long work any more.
+                    let _ = talk.cancel(&ticket).await;
+                } else {
+                    facts.call = CallState::Slow;
+                    out.push(ticket);
+                }
+            }
+        }
+    }
+    out
+}
+
+fn reports_progress(talk: &Conversation, ticket: &Ticket) -> bool {
+    related(ticket, &talk.events())
+        .iter()
+        .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"))
 }
 
 /// An announcement of a changed list may have come while the next tool was called: who causes it is called once more.
@@ -281,9 +372,7 @@ async fn learn(
     mut call: Call,
 ) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
-    facts.progress |= related(ticket, &talk.events())
-        .iter()
-        .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"));
+    facts.progress |= reports_progress(talk, ticket);
     for _ in 0..MOST_ROUNDS {
         let Some(result) = answer.result() else { break };
         if result.get("resultType").and_then(Value::as_str) != Some("input_required") {

@@ -161,13 +161,16 @@ impl Player<'_> {
         }
         // A conversation that died under a step is not replaced by one that others used.
         let died = round.talks.contains_key(name);
-        let lease = self.stage.lease(&self.case.conversation, self.fresh || died, &round.values).await?;
+        let lease = self
+            .stage
+            .lease(&self.case.conversation, self.fresh || died, round.talks.is_empty(), &round.values)
+            .await?;
         self.use_lease(round, name, lease)
     }
 
     /// Opens a second conversation.
     pub(super) async fn open(&self, round: &mut Round, name: &str, setup: &Setup) -> Result<(), Stop> {
-        let lease = self.stage.lease(setup, self.fresh, &round.values).await?;
+        let lease = self.stage.lease(setup, self.fresh, round.talks.is_empty(), &round.values).await?;
         self.use_lease(round, name, lease).map(drop)
     }
 
@@ -282,7 +285,7 @@ impl Player<'_> {
     }
 
     fn rounds(&self, round: &Round, source: &LoopSource) -> Result<Vec<(String, Value)>, Stop> {
-        let surface = &self.stage.surface;
+        let surface = self.stage.surface();
         let named = |values: &[Value], member: &str| {
             values
                 .iter()

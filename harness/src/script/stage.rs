@@ -9,11 +9,14 @@ use std::{
 use mcp_conform_cases::ast::{ServedEras, Setup};
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 use super::values::{Unset, Values};
 use crate::{
-    conversation::{Bench, Conversation, OpenError, OpenErrorKind, Opening, Policy, Target, connect, open},
+    conversation::{Bench, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target, connect, open},
     run::surface::Surface,
     trace::Transport,
 };
@@ -27,7 +30,12 @@ pub struct Stage {
     /// The revision whose requirements judge here.
     pub revision: Revision,
     pub served: ServedEras,
-    pub surface: Arc<Surface>,
+    /// What the target offers; more of it once its tools were called.
+    pub known: watch::Sender<Arc<Surface>>,
+    /// What the probe asked for already.
+    pub handshakes: Arc<Vec<Handshake>>,
+    /// The user's own results by the method that asks for them.
+    pub answers: Arc<BTreeMap<String, Value>>,
     /// The user gave a credential.
     pub token: bool,
     pub fixture: bool,
@@ -56,22 +64,28 @@ struct Shelf {
     idle: Vec<Conversation>,
     /// How many are in use.
     out: usize,
+    /// When one was last taken or came back.
+    moved: Option<Instant>,
 }
 
 impl Pool {
-    /// Takes an idle conversation, or counts one out that the caller opens. While others are in use, one of them is
-    /// waited for as long as a start would take at most: a start costs more than a turn.
+    /// Takes an idle conversation, or counts one out that the caller opens. A start costs more than a turn: while others
+    /// are in use, and one of them was taken or came back within `patience`, the next is waited for. Where all are held up,
+    /// one of those who wait opens another.
     async fn take(&self, key: &str, patience: Duration) -> Option<Conversation> {
-        let deadline = Instant::now() + patience;
         loop {
+            let deadline;
             let returned = self.returned.notified();
             {
                 let mut shelves = self.shelves();
                 let shelf = shelves.entry(key.to_owned()).or_default();
                 shelf.idle.retain(|talk| talk.retired().is_none());
                 let talk = shelf.idle.pop();
-                if talk.is_some() || shelf.out == 0 || Instant::now() >= deadline {
+                let now = Instant::now();
+                deadline = shelf.moved.unwrap_or(now) + patience;
+                if talk.is_some() || shelf.out == 0 || now >= deadline {
                     shelf.out += 1;
+                    shelf.moved = Some(now);
                     return talk;
                 }
             }
@@ -89,6 +103,7 @@ impl Pool {
     pub fn forget(&self, key: &str) {
         if let Some(shelf) = self.shelves().get_mut(key) {
             shelf.out = shelf.out.saturating_sub(1);
+            shelf.moved = Some(Instant::now());
         }
         self.returned.notify_waiters();
     }
@@ -122,6 +137,17 @@ pub enum LeaseError {
 }
 
 impl Stage {
+    /// What is known of the target by now.
+    pub fn surface(&self) -> Arc<Surface> {
+        self.known.borrow().clone()
+    }
+
+    /// Waits until it is known what the tools do.
+    pub async fn used(&self) {
+        // The sender is ours, so that the wait cannot end otherwise.
+        let _ = self.known.subscribe().wait_for(|surface| surface.used).await;
+    }
+
     pub fn transport(&self) -> Transport {
         self.target.transport()
     }
@@ -135,14 +161,15 @@ impl Stage {
             era: self.era,
             version: self.version(),
             capabilities,
-            policy: Policy::new(setup.answers.clone()),
-            tools: self.surface.input_schemas(),
+            policy: Policy::new(setup.answers.clone()).with_given(self.answers.clone()),
+            tools: self.surface().input_schemas(),
             dual: Some(self.served == ServedEras::Dual),
         })
     }
 
-    /// Opens or takes a conversation for a case.
-    pub async fn lease(&self, setup: &Setup, fresh: bool, values: &Values) -> Result<Lease, LeaseError> {
+    /// Opens or takes a conversation for a case. The `first` of a case may be waited for; who holds one already would keep
+    /// others waiting.
+    pub async fn lease(&self, setup: &Setup, fresh: bool, first: bool, values: &Values) -> Result<Lease, LeaseError> {
         let opening = self.opening(setup, values)?;
         if setup.silent && self.era == Era::Legacy {
             let open = |kind| LeaseError::Open(OpenError { kind, conversation: None });
@@ -156,11 +183,11 @@ impl Stage {
             return Ok(Lease { talk, key: None, shared: false });
         }
         let patience = match self.transport() {
-            Transport::Stdio => self.bench.slowest_start() * 2,
-            Transport::Http => Duration::ZERO,
+            Transport::Stdio if first => self.bench.slowest_start() * 2,
+            Transport::Stdio | Transport::Http => Duration::ZERO,
         };
         if let Some(talk) = self.pool.take(&key, patience).await {
-            return Ok(Lease { talk, key: Some(key), shared: true });
+            return Ok(Lease { talk: talk.opened_as(opening), key: Some(key), shared: true });
         }
         match self.open(opening).await {
             Ok(talk) => Ok(Lease { talk, key: Some(key), shared: false }),
@@ -187,7 +214,8 @@ impl Stage {
         const FACTOR: u32 = 30;
         const LEAST: Duration = Duration::from_secs(2);
         let answer = self.bench.deadlines.answer;
-        if self.surface.slowest.is_zero() { answer } else { (self.surface.slowest * FACTOR).max(LEAST).min(answer) }
+        let slowest = self.surface().slowest;
+        if slowest.is_zero() { answer } else { (slowest * FACTOR).max(LEAST).min(answer) }
     }
 
     /// Notes that a sound request got no answer.
@@ -203,11 +231,15 @@ impl Stage {
 
     /// An older legacy version that the target negotiated is asked for again, so that no conversation drifts.
     fn version(&self) -> Option<String> {
-        self.surface.version.filter(|version| *version != self.revision).map(|version| version.to_string())
+        self.surface().version.filter(|version| *version != self.revision).map(|version| version.to_string())
     }
 }
 
+/// What has to be the same for a connection to be shared. In the modern era each message says it anew.
 fn key(opening: &Opening) -> String {
     let capabilities: &Value = &opening.capabilities;
-    format!("{} {} {capabilities} {}", opening.era, opening.version(), opening.policy.key())
+    match opening.era {
+        Era::Legacy => format!("{} {} {capabilities} {}", opening.era, opening.version(), opening.policy.key()),
+        Era::Modern => format!("{} {}", opening.era, opening.version()),
+    }
 }

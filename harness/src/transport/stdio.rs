@@ -195,7 +195,7 @@ impl Stdio {
 
     /// Closes stdin when all that was sent before has been written.
     pub fn close_stdin(&self) {
-        self.touched().eof = true;
+        self.touched().eof.get_or_insert_with(Instant::now);
         self.queue().take();
     }
 
@@ -246,7 +246,9 @@ impl Stdio {
             self.stdin_closes(grace.eof).await;
         }
         let since = Instant::now();
-        let mut exit = self.exits(grace.eof).await;
+        // Time that it had since then counts.
+        let had = self.touched().eof.map_or(Duration::ZERO, |closed| closed.elapsed());
+        let mut exit = self.exits(grace.eof.saturating_sub(had)).await;
         for (signal, within) in [(Signal::Terminate, grace.term), (Signal::Kill, grace.kill)] {
             if exit.is_some() {
                 break;
@@ -356,7 +358,7 @@ impl Drop for Stdio {
 /// What we did so far that may make a server exit.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touched {
-    eof: bool,
+    eof: Option<Instant>,
     term: bool,
     kill: bool,
 }
@@ -366,7 +368,7 @@ impl Touched {
         match self {
             Self { kill: true, .. } => EndedBy::Kill,
             Self { term: true, .. } => EndedBy::Term,
-            Self { eof: true, .. } => EndedBy::Eof,
+            Self { eof: Some(_), .. } => EndedBy::Eof,
             _ => EndedBy::Itself,
         }
     }

@@ -66,8 +66,8 @@ faults! { MESSAGES:
         collateral_modern ["response-exactly-one-per-request"];
     BigIdDropped "big-id-dropped" T1 [Stdio Http]
         "requests with ids beyond 2^53 are never answered"
-        legacy ["base-response-id-echoes-request"]
-        modern ["response-id-echo-exact"];
+        legacy ["base-response-one-per-request"]
+        modern ["response-exactly-one-per-request"];
     FalsyIdDropped "falsy-id-dropped" T1 [Stdio Http]
         "requests with the ids 0 and the empty string are never answered"
         legacy ["base-response-one-per-request"]

@@ -92,7 +92,7 @@ pub(super) async fn references(
     step: &NamedCheck,
     talk: &Conversation,
 ) -> Result<(), Stop> {
-    let surface = &player.stage.surface;
+    let surface = player.stage.surface();
     let kind = given(round, step, "kind")?;
     let asked: Vec<Value> = if kind == "ref/prompt" {
         let prompts = surface.prompts.iter().filter(|prompt| prompt.pointer("/arguments/0/name").is_some());
@@ -155,7 +155,7 @@ pub(super) async fn sizes(
 ) -> Result<(), Stop> {
     let stated: Vec<(String, u64)> = player
         .stage
-        .surface
+        .surface()
         .resources
         .iter()
         .filter_map(|entry| Some((entry.get("uri")?.as_str()?.to_owned(), entry.get("size")?.as_u64()?)))

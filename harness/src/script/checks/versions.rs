@@ -9,30 +9,16 @@ use serde_json::Value;
 
 use super::{Said, Sources, Word, said_open, tell};
 use crate::{
-    conversation::{Alteration, Answer, Call, Conversation, Opening, connect, initialize, settle},
+    conversation::{Alteration, Answer, Call, Conversation, Handshake, ask_for_version},
     script::player::{Player, Round, Stop, send_failed},
 };
 
 /// Dates on which nothing was published, and a text that is no date: no server has them.
 const IMPOSSIBLE: [&str; 2] = ["1999-01-01", "x-not-a-version"];
 
-/// What one handshake came to.
-struct Met {
-    asked: String,
-    talk: Conversation,
-    sent: Option<u64>,
-    answer: Answer,
-}
-
-impl Met {
-    fn version(&self) -> Option<String> {
-        self.answer.result()?.get("protocolVersion")?.as_str().map(str::to_owned)
-    }
-
-    fn sources(&self) -> Sources {
-        let pointer = "/result/protocolVersion".to_owned();
-        Sources { sent: self.sent, received: self.answer.event, pointer, ..Sources::default() }
-    }
+fn sources(met: &Handshake) -> Sources {
+    let pointer = "/result/protocolVersion".to_owned();
+    Sources { sent: met.sent, received: met.answer.event, pointer, ..Sources::default() }
 }
 
 pub(super) async fn negotiate(player: &Player<'_>, round: &Round, step: &NamedCheck) -> Result<(), Stop> {
@@ -40,12 +26,13 @@ pub(super) async fn negotiate(player: &Player<'_>, round: &Round, step: &NamedCh
         Revision::ALL.iter().filter(|revision| revision.era() == Era::Legacy).map(ToString::to_string).collect();
     let asked = known.iter().map(String::as_str).chain(IMPOSSIBLE);
     let meetings = futures_util::future::join_all(asked.map(|version| meet(player, version))).await;
-    let meetings: Vec<Met> = meetings.into_iter().collect::<Result<_, _>>()?;
-    let (sound, impossible): (Vec<&Met>, Vec<&Met>) = meetings.iter().partition(|met| known.contains(&met.asked));
+    let meetings: Vec<Handshake> = meetings.into_iter().collect::<Result<_, _>>()?;
+    let (sound, impossible): (Vec<&Handshake>, Vec<&Handshake>) =
+        meetings.iter().partition(|met| known.contains(&met.asked));
     let have: BTreeSet<String> = meetings
         .iter()
         .filter(|met| met.version().is_none_or(|version| !IMPOSSIBLE.contains(&version.as_str())))
-        .filter_map(Met::version)
+        .filter_map(Handshake::version)
         .collect();
     let served = sound.iter().any(|met| met.version().is_some());
 
@@ -62,7 +49,7 @@ pub(super) async fn negotiate(player: &Player<'_>, round: &Round, step: &NamedCh
     }
     match wrong {
         Some((met, message)) => {
-            let said = Said { role: "same", word: Word::Broken, message, sources: met.sources() };
+            let said = Said { role: "same", word: Word::Broken, message, sources: sources(met) };
             tell(player, round, step, &met.talk, "", vec![said]);
         }
         None => {
@@ -156,8 +143,8 @@ async fn discover(talk: &Conversation, version: Option<&str>) -> Result<(Option<
 }
 
 /// Whether an impossible version is answered by another one that is there.
-fn other(met: &Met) -> Said {
-    let said = |word, message: String| Said { role: "other", word, message, sources: met.sources() };
+fn other(met: &Handshake) -> Said {
+    let said = |word, message: String| Said { role: "other", word, message, sources: sources(met) };
     match met.version() {
         Some(version) if version == met.asked => said(Word::Broken, "the server repeats the version".to_owned()),
         Some(version) if version.parse::<Revision>().is_err() => {
@@ -173,7 +160,7 @@ fn other(met: &Met) -> Said {
     }
 }
 
-fn newest(met: &Met, have: &BTreeSet<String>) -> Said {
+fn newest(met: &Handshake, have: &BTreeSet<String>) -> Said {
     let Some(version) = met.version().filter(|version| *version != met.asked) else {
         return said_open("newest", "no other version was offered");
     };
@@ -181,7 +168,7 @@ fn newest(met: &Met, have: &BTreeSet<String>) -> Said {
     match have.iter().next_back() {
         Some(newest) if *newest != version => {
             let message = format!("the server offers {version}, and has {newest}");
-            Said { role: "newest", word: Word::Broken, message, sources: met.sources() }
+            Said { role: "newest", word: Word::Broken, message, sources: sources(met) }
         }
         _ => {
             let message = format!("{version} is the newest that it has");
@@ -190,21 +177,15 @@ fn newest(met: &Met, have: &BTreeSet<String>) -> Said {
     }
 }
 
-async fn meet(player: &Player<'_>, version: &str) -> Result<Met, Stop> {
+/// Asks for a version, unless the probe of the target did so already.
+async fn meet(player: &Player<'_>, version: &str) -> Result<Handshake, Stop> {
     let stage = player.stage;
-    let opening = Opening { version: Some(version.to_owned()), ..Opening::new(Era::Legacy) };
-    let call = initialize(&opening);
-    let talk = connect(&stage.target, &stage.bench, opening)
+    if let Some(known) = stage.handshakes.iter().find(|handshake| handshake.asked == version) {
+        return Ok(known.clone());
+    }
+    let handshake = ask_for_version(&stage.target, &stage.bench, version, &player.case.id.node)
         .await
         .map_err(|error| Stop::Missing(format!("no conversation could be opened: {error}")))?;
-    player.end_later(talk.clone());
-    talk.mark(&player.case.id.node, "check", version);
-    let (ticket, answer) = match talk.request(call, Some(talk.bench().deadlines.start)).await {
-        Ok((ticket, answer)) => (Some(ticket), answer),
-        Err(error) => (None, send_failed(error)?),
-    };
-    let sent = ticket.as_ref().map(|ticket| ticket.event);
-    // A session that was opened can then be closed as well.
-    let _ = ticket.map(|ticket| settle(&talk, &ticket, answer.clone()));
-    Ok(Met { asked: version.to_owned(), talk, sent, answer })
+    player.end_later(handshake.talk.clone());
+    Ok(handshake)
 }

@@ -1,0 +1,316 @@
+//! `mcp-conform.toml`, and servers out of a client's `mcpServers` file: both fill the gaps of the command line.
+//!
+//! [`resolve`] gives the arguments as if everything had been typed. What stands on the command line wins over the profile,
+//! the profile over `[run]`. Paths in a file are relative to the folder of the file.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use mcp_conform_cases::nearest;
+use mcp_conform_reports::render::ReportSpec;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    args::{FailOn, RunArgs},
+    error::UsageError,
+};
+
+/// The file that is looked for in the working folder.
+pub(crate) const FILE: &str = "mcp-conform.toml";
+/// A configuration is written by hand: more than this is another file.
+const MAX_BYTES: u64 = 1 << 20;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Config {
+    #[serde(default)]
+    run: Settings,
+    #[serde(default)]
+    profiles: BTreeMap<String, Settings>,
+    #[serde(default)]
+    servers: BTreeMap<String, Server>,
+}
+
+/// What holds for every server.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Settings {
+    revisions: Option<Vec<String>>,
+    /// Folders or files with cases of one's own.
+    cases: Option<Vec<PathBuf>>,
+    areas: Option<Vec<String>>,
+    jobs: Option<usize>,
+    timeout: Option<f64>,
+    max_time: Option<f64>,
+    patience: Option<f64>,
+    seed: Option<u64>,
+    fail_on: Option<FailOn>,
+    max_unverified: Option<u64>,
+    reports: Option<Vec<String>>,
+    trace: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Server {
+    command: Option<CommandLine>,
+    url: Option<String>,
+    serve: Option<String>,
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    ca_file: Option<PathBuf>,
+    #[serde(default)]
+    insecure: bool,
+    tools: Option<OneOrMore>,
+    #[serde(default)]
+    tool_args: BTreeMap<String, Value>,
+    #[serde(default)]
+    answers: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum CommandLine {
+    Line(String),
+    Words(Vec<String>),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+/// The arguments with what the configuration adds.
+pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
+    let mut args = args.clone();
+    let named_here = args.server.is_some() || args.url.is_some() || args.demo || !args.command.is_empty();
+    if let Some(file) = args.from.clone() {
+        let server = of_client(&file, args.name.as_deref())?;
+        apply_server(&mut args, server, Path::new(""));
+    }
+    let Some((file, config)) = load(&args)? else {
+        return match (&args.profile, &args.name) {
+            (Some(profile), _) => Err(no_config("profile", profile)),
+            (None, Some(name)) if args.from.is_none() => Err(no_config("name", name)),
+            _ => Ok(args),
+        };
+    };
+    let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    if let Some(name) = args.profile.clone() {
+        let profile = pick("profile", &name, &config.profiles, &file)?;
+        apply_settings(&mut args, profile, &folder)?;
+    }
+    apply_settings(&mut args, config.run.clone(), &folder)?;
+    if !named_here && args.from.is_none() {
+        let server = match args.name.clone() {
+            Some(name) => pick("name", &name, &config.servers, &file)?,
+            None => match config.servers.len() {
+                0 => return Ok(args),
+                1 => config.servers.into_values().next().unwrap_or_default(),
+                _ => {
+                    let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
+                    let text = format!(
+                        "{} names {} servers\n  choose one by --name: {}",
+                        file.display(),
+                        names.len(),
+                        names.join(", ")
+                    );
+                    return Err(UsageError::Other(text));
+                }
+            },
+        };
+        apply_server(&mut args, server, &folder);
+    }
+    Ok(args)
+}
+
+fn no_config(flag: &'static str, value: &str) -> UsageError {
+    let help = format!("write {FILE} (mcp-conform init), or name one by --config FILE");
+    UsageError::flag(flag, value, "stands in a configuration, and there is none", help)
+}
+
+fn load(args: &RunArgs) -> Result<Option<(PathBuf, Config)>, UsageError> {
+    if args.no_config {
+        return Ok(None);
+    }
+    let file = args.config.clone().unwrap_or_else(|| PathBuf::from(FILE));
+    let text = match read_bounded(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && args.config.is_none() => return Ok(None),
+        Err(error) => {
+            let help = "name another file by --config, or leave it out".to_owned();
+            return Err(UsageError::Unreadable { path: file, error, help });
+        }
+    };
+    let config = toml::from_str(&text).map_err(|error| broken(&file, &text, &error))?;
+    Ok(Some((file, config)))
+}
+
+pub(crate) fn read_bounded(file: &Path) -> io::Result<String> {
+    let length = fs::metadata(file)?.len();
+    if length > MAX_BYTES {
+        return Err(io::Error::other(format!("it has {length} bytes, and at most {MAX_BYTES} are read")));
+    }
+    fs::read_to_string(file)
+}
+
+/// One clear line for what is wrong in a TOML file, with the place and, for an unknown key, the nearest known one.
+pub(crate) fn broken(file: &Path, text: &str, error: &toml::de::Error) -> UsageError {
+    let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+    let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let message = error.message();
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let help = match quoted.split_first() {
+        Some((unknown, known)) if message.starts_with("unknown field") => {
+            match nearest(unknown, known.iter().copied()).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("known here are {}", known.join(", ")),
+            }
+        }
+        _ => "mcp-conform init --print shows a sound one with comments".to_owned(),
+    };
+    let message = message.split(", expected").next().unwrap_or(message);
+    UsageError::Other(format!("{}{place}: {message}\n  {help}", file.display()))
+}
+
+fn pick<T: Clone>(flag: &'static str, name: &str, known: &BTreeMap<String, T>, file: &Path) -> Result<T, UsageError> {
+    known.get(name).cloned().ok_or_else(|| {
+        let names = known.keys().map(String::as_str);
+        let help = match nearest(name, names.clone()).first() {
+            Some(near) => format!("did you mean {near}?"),
+            None if known.is_empty() => "there is none in it".to_owned(),
+            None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        UsageError::flag(flag, name, format!("does not stand in {}", file.display()), help)
+    })
+}
+
+fn apply_settings(args: &mut RunArgs, settings: Settings, folder: &Path) -> Result<(), UsageError> {
+    fn fill<T>(place: &mut Vec<T>, given: Option<Vec<T>>) {
+        if place.is_empty() {
+            place.extend(given.unwrap_or_default());
+        }
+    }
+    let Settings { revisions, cases, areas, jobs, timeout, max_time, patience, seed, fail_on, max_unverified, .. } =
+        settings;
+    fill(&mut args.revision, revisions);
+    fill(&mut args.area, areas);
+    fill(&mut args.cases.dirs, cases.map(|dirs| dirs.iter().map(|dir| folder.join(dir)).collect()));
+    if args.report.is_empty() {
+        for spec in settings.reports.unwrap_or_default() {
+            let mut spec: ReportSpec =
+                spec.parse().map_err(|error| UsageError::Other(format!("reports in the configuration: {error}")))?;
+            spec.path = spec.path.map(|path| folder.join(path));
+            args.report.push(spec);
+        }
+    }
+    args.jobs = args.jobs.or(jobs);
+    args.timeout = args.timeout.or(timeout);
+    args.max_time = args.max_time.or(max_time);
+    args.patience = args.patience.or(patience);
+    args.seed = args.seed.or(seed);
+    args.fail_on = args.fail_on.or(fail_on);
+    args.max_unverified = args.max_unverified.or(max_unverified);
+    args.trace = args.trace.take().or(settings.trace.map(|dir| folder.join(dir)));
+    Ok(())
+}
+
+fn apply_server(args: &mut RunArgs, server: Server, folder: &Path) {
+    match server.command {
+        Some(CommandLine::Line(line)) => args.server = Some(line),
+        Some(CommandLine::Words(words)) => args.command = words.into_iter().map(Into::into).collect(),
+        None => {}
+    }
+    args.url = server.url;
+    args.serve = server.serve;
+    args.cwd = args.cwd.take().or(server.cwd.map(|dir| folder.join(dir)));
+    args.ca_file = args.ca_file.take().or(server.ca_file.map(|file| folder.join(file)));
+    args.insecure |= server.insecure;
+    // Before those of the command line, which win.
+    let pairs = |map: BTreeMap<String, String>, given: &[String], any_case: bool| -> Vec<String> {
+        let known = |name: &str| {
+            given
+                .iter()
+                .filter_map(|pair| pair.split('=').next())
+                .any(|other| other == name || (any_case && other.eq_ignore_ascii_case(name)))
+        };
+        map.into_iter().filter(|(name, _)| !known(name)).map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    let env = pairs(server.env, &args.env, false);
+    args.env.splice(0..0, env);
+    let headers = pairs(server.headers, &args.header, true);
+    args.header.splice(0..0, headers);
+    if args.tools.is_empty() {
+        args.tools = match server.tools {
+            Some(OneOrMore::One(one)) => vec![one],
+            Some(OneOrMore::More(more)) => more,
+            None => Vec::new(),
+        };
+    }
+    let tool_args = server.tool_args.into_iter().map(|(tool, value)| format!("{tool}={value}"));
+    args.tool_args.splice(0..0, tool_args);
+    let answers = server.answers.into_iter().map(|(method, value)| format!("{method}={value}"));
+    args.answer.splice(0..0, answers);
+}
+
+/// A server of a client's configuration: `{"mcpServers": {NAME: {"command", "args", "env", "cwd", "url", "headers"}}}`, or
+/// `servers` in its place. What else stands there is the client's own.
+fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
+    let text = read_bounded(file).map_err(|error| {
+        let help = "name the JSON file in which your client keeps its servers".to_owned();
+        UsageError::Unreadable { path: file.to_owned(), error, help }
+    })?;
+    let bad = |reason: String| {
+        let help = r#"it has to be {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}"#;
+        UsageError::Other(format!("{}: {reason}\n  {help}", file.display()))
+    };
+    let value: Value = serde_json::from_str(&text).map_err(|error| bad(format!("it is no JSON: {error}")))?;
+    let servers = value.get("mcpServers").or_else(|| value.get("servers")).and_then(Value::as_object);
+    let servers = servers.ok_or_else(|| bad("there is no mcpServers in it".to_owned()))?;
+    let known: BTreeMap<String, Value> = servers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let entry = match (name, known.len()) {
+        (Some(name), _) => pick("name", name, &known, file)?,
+        (None, 1) => known.into_values().next().unwrap_or_default(),
+        (None, 0) => return Err(bad("it names no server".to_owned())),
+        (None, _) => {
+            let names = known.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let text = format!("{} names {} servers\n  choose one by --name: {names}", file.display(), known.len());
+            return Err(UsageError::Other(text));
+        }
+    };
+    let text = |member: &str| entry.get(member).and_then(Value::as_str).map(str::to_owned);
+    let texts = |member: &str| -> Result<BTreeMap<String, String>, UsageError> {
+        let members = entry.get(member).and_then(Value::as_object).into_iter().flatten();
+        members
+            .map(|(name, value)| match value.as_str() {
+                Some(value) => Ok((name.clone(), value.to_owned())),
+                None => Err(bad(format!("{name} of {member} is no text"))),
+            })
+            .collect()
+    };
+    let mut words: Vec<String> = text("command").into_iter().collect();
+    for word in entry.get("args").and_then(Value::as_array).into_iter().flatten() {
+        words.push(word.as_str().ok_or_else(|| bad("an entry of args is no text".to_owned()))?.to_owned());
+    }
+    let url = text("url").or_else(|| text("serverUrl"));
+    if text("command").is_none() && url.is_none() {
+        return Err(bad("the server has neither command nor url".to_owned()));
+    }
+    Ok(Server {
+        command: text("command").map(|_| CommandLine::Words(words)),
+        url,
+        cwd: text("cwd").map(PathBuf::from),
+        env: texts("env")?,
+        headers: texts("headers")?,
+        ..Server::default()
+    })
+}

@@ -1,0 +1,182 @@
+//! `mcp-conform init`: a commented configuration and a workflow, by asking or by flags.
+
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal, Write},
+    path::Path,
+};
+
+use super::{args::InitArgs, config, error::UsageError};
+
+const WORKFLOW: &str = ".github/workflows/mcp-conform.yml";
+
+/// What the files are made of.
+struct Answers {
+    target: Target,
+    tools: String,
+    workflow: bool,
+}
+
+enum Target {
+    Command(String),
+    Url(String),
+}
+
+pub(crate) fn init(args: &InitArgs) -> Result<u8, UsageError> {
+    let answers = answers(args)?;
+    let config = configuration(&answers);
+    if args.print {
+        let mut out = io::stdout();
+        // A pager that was closed has seen enough.
+        let _ = out.write_all(config.as_bytes()).and_then(|()| out.flush());
+        return Ok(0);
+    }
+    let mut files = vec![(Path::new(config::FILE), config)];
+    if answers.workflow {
+        files.push((Path::new(WORKFLOW), workflow()));
+    }
+    // All or nothing: half of it would be taken for the whole.
+    for (path, _) in &files {
+        if path.exists() && !args.force {
+            let help = "look at it first; --force writes over it, --print shows what would be written";
+            return Err(UsageError::Other(format!("{} is there already\n  {help}", path.display())));
+        }
+    }
+    let mut out = anstream::stdout();
+    for (path, text) in &files {
+        let unwritable = |error| UsageError::Unwritable { path: path.to_path_buf(), flag: "print", error };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(unwritable)?;
+        }
+        fs::write(path, text).map_err(unwritable)?;
+        let _ = writeln!(out, "wrote {}", path.display());
+    }
+    let _ = writeln!(out, "\nNow judge the server:\n\n    mcp-conform run");
+    Ok(0)
+}
+
+fn answers(args: &InitArgs) -> Result<Answers, UsageError> {
+    let asks = io::stdin().is_terminal() && !args.yes;
+    let target = match (&args.server, &args.url) {
+        (Some(command), _) => Target::Command(command.clone()),
+        (None, Some(url)) => Target::Url(url.clone()),
+        (None, None) if asks => {
+            let text = ask("Command that starts the server, or its URL", "node dist/index.js")?;
+            match text.starts_with("http://") || text.starts_with("https://") {
+                true => Target::Url(text),
+                false => Target::Command(text),
+            }
+        }
+        (None, None) if args.print || args.yes => Target::Command("node dist/index.js".to_owned()),
+        (None, None) => {
+            let help = "give --server COMMAND or --url URL, or --yes for an example to edit";
+            return Err(UsageError::Other(format!("nobody can be asked: standard input is no terminal\n  {help}")));
+        }
+    };
+    let tools = match &args.tools {
+        Some(tools) => tools.clone(),
+        None if asks => ask("Tools that may be called: all, none, or read-only", "read-only")?,
+        None => "read-only".to_owned(),
+    };
+    let workflow = match args.workflow {
+        true => true,
+        false if asks => ask("Write a GitHub workflow, too", "yes")?.starts_with(['y', 'Y']),
+        false => false,
+    };
+    Ok(Answers { target, tools, workflow })
+}
+
+/// One line of an answer; an empty one takes the proposal.
+fn ask(question: &str, proposal: &str) -> Result<String, UsageError> {
+    let failed = |error: io::Error| UsageError::Other(format!("standard input: {error}"));
+    let mut out = anstream::stderr();
+    write!(out, "{question} [{proposal}]: ").and_then(|()| out.flush()).map_err(failed)?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    if read == 0 {
+        return Err(UsageError::Other("standard input ended before the answer; nothing was written".to_owned()));
+    }
+    let line = line.trim();
+    Ok(if line.is_empty() { proposal } else { line }.to_owned())
+}
+
+fn configuration(answers: &Answers) -> String {
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    let target = match &answers.target {
+        Target::Command(command) => format!("command = {}", quoted(command)),
+        Target::Url(url) => format!(
+            "url = {}\n# Started before the run and ended after it, where nothing serves the URL yet:\n# serve = \"node dist/http.js\"",
+            quoted(url)
+        ),
+    };
+    let tools = match answers.tools.as_str() {
+        "read-only" => "# tools = \"all\"".to_owned(),
+        one @ ("all" | "none") => format!("tools = {}", quoted(one)),
+        globs => {
+            let globs: Vec<String> = globs.split(',').map(|glob| quoted(glob.trim())).collect();
+            format!("tools = [{}]", globs.join(", "))
+        }
+    };
+    format!(
+        r#"# What mcp-conform judges here, and how. Flags of the command line win over this file.
+
+[servers.main]
+{target}
+# Variables of its process. `env:NAME` takes a value from your own environment, `@FILE` from a file; both are never shown.
+# env = {{ API_KEY = "env:API_KEY" }}
+# headers = {{ Authorization = "env:MCP_AUTHORIZATION" }}
+# cwd = "."
+# Tools that may be called: "all", "none", or globs. Left out: those that say readOnlyHint: true.
+{tools}
+# Arguments for tools that do not take made-up ones.
+# tool-args.search = {{ query = "mcp" }}
+# What to answer when the server asks.
+# answers."elicitation/create" = {{ action = "accept", content = {{ name = "Ada" }} }}
+
+[run]
+# Only these revisions; one that is not supported is a finding then.
+# revisions = ["2026-07-28"]
+# Cases of your own beside the suite.
+# cases = ["conformance"]
+# What fails the run: "fail", "warn" or "never".
+# fail-on = "fail"
+# max-unverified = 100
+# Reports beside the terminal's.
+# reports = ["markdown:mcp-conform.md", "json:mcp-conform.json"]
+# Seconds for an answer, for the whole run, and a factor on every other wait.
+# timeout = 10.0
+# max-time = 120.0
+# patience = 1.0
+
+# `--profile thorough` wins over [run].
+[profiles.thorough]
+patience = 4.0
+fail-on = "warn"
+"#
+    )
+}
+
+fn workflow() -> String {
+    // The braces of expressions are GitHub's.
+    r#"name: MCP conformance
+
+on:
+  push:
+    branches: [main]
+  pull_request:
+
+permissions:
+  contents: read
+
+jobs:
+  conformance:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v5
+        with:
+          persist-credentials: false
+      # Build your server here; what is judged stands in mcp-conform.toml.
+      - uses: mcp-conform/mcp-conform@main
+"#
+    .to_owned()
+}
