@@ -230,11 +230,15 @@ async function check(executablePath, folder, shots) {
         await page.selectOption("[name=columns]", "tools");
         assert.ok((await page.locator(".matrix thead .area").first().textContent()).includes("/tools-"));
         await whole("requirements");
-        await page.locator(".matrix tbody tr:not([hidden]) .mark").first().click();
+        // A broken requirement leads to its finding, opened.
+        const broken = page.locator(".matrix tbody tr:not([hidden]) .mark.v-warn").first();
+        const column = await broken.evaluate((link) => link.closest("table").tHead.rows[0].cells[link.parentElement.cellIndex].textContent);
+        await broken.click();
         assert.ok(await page.locator(".server:target h2").isVisible());
         assert.ok(!(await page.locator(".overview").isVisible()));
-        await page.locator(".server:target summary").first().press("Enter");
-        assert.ok(await page.locator(".server:target .wire").first().isVisible(), "the exchange behind the cell");
+        const opened = await page.locator(".server:target details[open] .name").allTextContents();
+        assert.deepEqual(opened, [column.split("/")[1]], `${what}: the cell of ${column}`);
+        assert.ok(await page.locator(".server:target details[open] .wire").first().isVisible(), "the exchange behind the cell");
         await whole("server");
         await page.click(".server:target .back a");
         assert.ok(await page.locator(".overview").isVisible());

@@ -18,6 +18,24 @@
   addEventListener("hashchange", go);
   go();
 
+  // A cell leads to what it is about: the findings of its area, or of its requirement.
+  table.addEventListener("click", (event) => {
+    const link = event.target.closest("a.mark");
+    if (!link) return;
+    const about = $("thead tr", table).cells[link.parentElement.cellIndex].textContent;
+    const server = document.getElementById(link.getAttribute("href").slice(1));
+    const told = all(".entry", server).filter((entry) =>
+      filter.elements.columns.value
+        ? entry.dataset.revisions.split(" ").some((revision) => about === `${revision}/${$(".name", entry).textContent}`)
+        : entry.dataset.area === about);
+    if (!told.length) return;
+    told.forEach((entry) => ($("details", entry).open = true));
+    setTimeout(() => {
+      told[0].scrollIntoView();
+      $("summary", told[0]).focus({ preventScroll: true });
+    });
+  });
+
   const apply = () => {
     const { which, text } = filter.elements;
     const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
