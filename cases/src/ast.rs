@@ -107,6 +107,8 @@ pub struct ToolKind {
     pub state: bool,
     /// Sends progress when given a token.
     pub progress: bool,
+    /// May be called as a task.
+    pub task: bool,
     /// Has a required argument with a type.
     pub required_argument: bool,
     pub output_schema: bool,

@@ -227,6 +227,7 @@ fn tool_kind(kind: &ToolKind) -> String {
         (kind.changes_list, "that changes the list of tools"),
         (kind.state, "that hands out a state"),
         (kind.progress, "that reports progress"),
+        (kind.task, "that may be called as a task"),
         (kind.required_argument, "with a required argument"),
         (kind.output_schema, "with an outputSchema"),
     ] {

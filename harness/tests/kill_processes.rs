@@ -14,14 +14,12 @@ use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-conform");
 
-/// How a fault shows that leaves nothing to hold against single requirements.
+/// How a fault shows that leaves nothing to hold against single requirements, and so claims to break none.
 enum Shows {
     /// The target cannot be judged, for one of these reasons.
     Target(&'static [&'static str]),
     /// A note of the report has this text.
     Note(&'static str),
-    /// Which requests meet the closed connection depends on who is first: there are findings, and each tells this cause.
-    Closed,
     /// It is allowed, and to be survived: the run is clean.
     Clean,
 }
@@ -30,8 +28,6 @@ enum Shows {
 fn shows(fault: &str, transport: Transport) -> Option<Shows> {
     Some(match (fault, transport) {
         ("exits-at-once" | "half-message-then-exit", _) => Shows::Target(&["exited"]),
-        // It answers `initialize` and is gone: the modern era is judged, the legacy one is not there.
-        ("exits-after-first-request", _) => Shows::Closed,
         ("wants-configuration", _) => Shows::Target(&["needs-configuration"]),
         ("never-answers", _) => Shows::Target(&["no-answer"]),
         ("endless-line" | "garbage-bytes" | "serves-pages", _) => Shows::Target(&["not-mcp"]),
@@ -97,14 +93,16 @@ fn complaint(info: &FaultInfo, transport: Transport, named: &Pairs) -> Option<St
     let status = report["target"]["status"].as_str().unwrap_or_default();
     let found = findings(&report);
     let told = format!("{} over {transport:?}: code {code:?}, {}, found {found:?}", info.name, report["target"]);
-    let well = match shows(info.name, transport) {
+    let shows = shows(info.name, transport);
+    if shows.is_some() != info.breaks.is_empty() {
+        return Some(format!("{told}\n  it has to break a requirement, or show at the target as a whole"));
+    }
+    let well = match shows {
         Some(Shows::Target(expected)) => code == Some(3) && expected.contains(&status) && found.is_empty(),
         Some(Shows::Note(text)) => {
             let notes = report["notes"].to_string();
             code == Some(0) && notes.contains(text) && found.is_empty()
         }
-        // Whatever is asked of it breaks: that its own requirement is among the findings is what is held.
-        Some(Shows::Closed) => status == "ok" && pairs(info.breaks).iter().any(|pair| found.contains(pair)),
         Some(Shows::Clean) => code == Some(0) && found.is_empty(),
         None => {
             let broken = pairs(info.breaks);

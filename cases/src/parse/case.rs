@@ -211,6 +211,7 @@ impl Lower<'_> {
             ("progress", &mut kind.progress),
             ("required_argument", &mut kind.required_argument),
             ("state", &mut kind.state),
+            ("task", &mut kind.task),
         ] {
             if let Some(node) = fields.value(name) {
                 *flag = self.boolean(node)?;

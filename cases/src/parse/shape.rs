@@ -157,6 +157,7 @@ pub(crate) static TOOL_KIND: Shape = Shape {
         key("progress", Value::Boolean, "It sends progress when it is given a token."),
         key("required_argument", Value::Boolean, "It has a required argument with a type."),
         key("state", Value::Boolean, "It hands out a requestState."),
+        key("task", Value::Boolean, "It may be called as a task (2025-11-25)."),
     ],
 };
 

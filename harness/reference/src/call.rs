@@ -60,9 +60,18 @@ struct Flow {
 /// One thing that the client is asked for.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    Form { message: &'static str, schema: Value },
+    Form {
+        message: &'static str,
+        schema: Value,
+    },
     Roots,
-    Model { prompt: &'static str },
+    Model {
+        prompt: &'static str,
+    },
+    /// A page that the user is sent to, under an id of the server's own.
+    Page {
+        id: String,
+    },
 }
 
 impl Call {
@@ -106,6 +115,8 @@ impl Call {
             () if self.has(Fault::ProgressAsText) => json!(done.to_string()),
             () => whole(done),
         };
+        let silent = self.has(Fault::ProgressMessageEmpty) && message != crate::json::FIRST_PROGRESS;
+        let message = if silent { "" } else { message };
         let mut body = Body::from(json!({"progress": shown, "total": whole(total), "message": message}));
         if self.has(Fault::SubscriptionTagOnProgress) {
             body.set_meta(crate::server::SUBSCRIPTION_ID, json!("none"));
@@ -133,7 +144,7 @@ impl Call {
     }
 
     /// Reads the retry part of a request that may be answered in several rounds (2026-07-28).
-    pub(crate) fn open_flow(&mut self, method: &str, subject: &Value, params: &Params) -> Result<(), Stop> {
+    pub(crate) async fn open_flow(&mut self, method: &str, subject: &Value, params: &Params) -> Result<(), Stop> {
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
         self.flow.bound_to = json!([method, subject, digest(&arguments)]);
         if !self.modern() {
@@ -143,9 +154,15 @@ impl Call {
         let responses = match params.get("inputResponses") {
             None => Map::new(),
             Some(Value::Object(responses)) => responses.clone(),
+            Some(_) if self.has(Fault::OddResponsesAsToolError) => {
+                return Err(Stop::Tool("inputResponses has to be an object".to_owned()));
+            }
             Some(_) => return Err(malformed("inputResponses has to be an object")),
         };
         let Some(state) = params.get("requestState") else { return Ok(()) };
+        if self.has(Fault::OwnStateRefused) {
+            return Err(malformed("requestState cannot be read"));
+        }
         let state = state.as_str().ok_or_else(|| malformed("requestState has to be a string"))?;
         let refused = || malformed("requestState does not belong to this request or is no longer valid");
         let opened = match () {
@@ -153,6 +170,9 @@ impl Call {
             () if self.has(Fault::StateIgnored) => Some(json!({"for": self.flow.bound_to, "until": u64::MAX})),
             () => self.server.seal.open(state),
         };
+        if opened.is_none() && self.has(Fault::HostileStateHangs) {
+            return std::future::pending().await;
+        }
         let state = opened.ok_or_else(refused)?;
         if state.get("for") != Some(&self.flow.bound_to) && !self.has(Fault::StateNotBound) {
             return Err(refused());
@@ -169,20 +189,24 @@ impl Call {
                 .flow
                 .responses
                 .keys()
-                .any(|key| !["name", "colour", "size", "roots", "reply"].contains(&key.as_str()))
+                .any(|key| !["name", "colour", "size", "roots", "reply", "form", "page"].contains(&key.as_str()))
         {
             return Err(malformed("inputResponses has a key that was not asked for"));
         }
         Ok(())
     }
 
-    /// Asks the client and gives its answers in the order of the questions. A modern client is asked for all that is
-    /// missing at once, a legacy client one after the other.
+    /// Asks the client for everything at once and gives its answers in the order of the questions.
     pub(crate) async fn ask(&mut self, questions: &[(&'static str, Input)]) -> Result<Vec<Value>, Stop> {
         for (_, input) in questions {
             self.require(input)?;
         }
         if let Some(session) = self.session.clone() {
+            // What is asked at once is asked side by side.
+            if let [(_, one), (_, other)] = questions {
+                let (one, other) = tokio::join!(self.ask_legacy(&session, one), self.ask_legacy(&session, other));
+                return Ok(vec![one?, other?]);
+            }
             let mut answers = Vec::new();
             for (_, input) in questions {
                 answers.push(self.ask_legacy(&session, input).await?);
@@ -201,6 +225,9 @@ impl Call {
             }
             match self.flow.responses.get(*key) {
                 Some(answer) => {
+                    if self.has(Fault::DeclineNeverAnswered) && answer.get("action").is_some_and(|it| it != "accept") {
+                        return std::future::pending().await;
+                    }
                     let answer = self.checked(input, answer.clone()).map_err(RpcError::invalid_params)?;
                     self.flow.answers.insert((*key).to_owned(), answer);
                 }
@@ -209,6 +236,9 @@ impl Call {
                 }
             }
         }
+        if self.is_held_up_by_elicitation(questions) {
+            return std::future::pending().await;
+        }
         if missing.is_empty() {
             return Ok(questions.iter().filter_map(|(key, _)| self.flow.answers.get(*key).cloned()).collect());
         }
@@ -216,16 +246,55 @@ impl Call {
         if self.flow.rounds > 0 && self.has(Fault::MissingResponseRefused) && lacking {
             return Err(RpcError::invalid_params("an answer is missing").into());
         }
+        self.note_questions(questions);
         Err(Stop::Input(self.interim(missing)))
     }
 
+    /// What a client declares stands for the client: all that a stateless server knows of it.
+    fn question(&self, input: &Input) -> Option<String> {
+        let declared = Value::Object(self.capabilities.clone());
+        match input {
+            Input::Form { .. } if self.has(Fault::OpenElicitationBlocks) => {
+                Some(json!([self.flow.bound_to, declared]).to_string())
+            }
+            Input::Model { .. } if self.has(Fault::OpenSamplingBlocks) => Some(declared.to_string()),
+            _ => None,
+        }
+    }
+
+    fn note_questions(&self, questions: &[(&'static str, Input)]) {
+        let open = questions.iter().filter_map(|(_, input)| self.question(input));
+        lock(&self.server.memory).open_questions.extend(open);
+    }
+
+    /// Whether a broken server waits for the answer to a question that another call asked.
+    fn is_held_up_by_elicitation(&self, questions: &[(&'static str, Input)]) -> bool {
+        let mut memory = lock(&self.server.memory);
+        let asked: Vec<String> = questions.iter().filter_map(|(_, input)| self.question(input)).collect();
+        if self.flow.rounds > 0 {
+            memory.open_questions.retain(|open| !asked.contains(open));
+            return false;
+        }
+        self.has(Fault::OpenElicitationBlocks) && asked.iter().any(|one| memory.open_questions.contains(one))
+    }
+
+    pub(crate) fn is_held_up_by_sampling(&self) -> bool {
+        let declared = Value::Object(self.capabilities.clone()).to_string();
+        self.has(Fault::OpenSamplingBlocks) && lock(&self.server.memory).open_questions.contains(&declared)
+    }
+
     /// Ends with an error unless the client said in this request that it can give such input.
-    fn require(&self, input: &Input) -> Result<(), Stop> {
+    pub(crate) fn require(&self, input: &Input) -> Result<(), Stop> {
         let declared = |name: &str| self.capabilities.get(name).and_then(Value::as_object);
         let (able, needed) = match input {
             Input::Form { .. } => (
                 declared("elicitation").is_some_and(|modes| modes.is_empty() || modes.contains_key("form")),
                 json!({"elicitation": {"form": {}}}),
+            ),
+            Input::Page { .. } => (
+                declared("elicitation").is_some_and(|modes| modes.contains_key("url"))
+                    || (!self.modern() && declared("elicitation").is_some() && self.has(Fault::PageSentUndeclared)),
+                json!({"elicitation": {"url": {}}}),
             ),
             Input::Roots => (declared("roots").is_some(), json!({"roots": {}})),
             Input::Model { .. } => (declared("sampling").is_some(), json!({"sampling": {}})),
@@ -253,7 +322,7 @@ impl Call {
     }
 
     async fn ask_legacy(&self, session: &Arc<Session>, input: &Input) -> Result<Value, Stop> {
-        if matches!(input, Input::Form { .. }) && self.version < "2025-06-18" {
+        if matches!(input, Input::Form { .. } | Input::Page { .. }) && self.version < "2025-06-18" {
             return Err(Stop::Tool("this protocol version has no elicitation".to_owned()));
         }
         let (method, params) = self.request(input);
@@ -275,7 +344,7 @@ impl Call {
         }
     }
 
-    fn request(&self, input: &Input) -> (&'static str, Option<Value>) {
+    pub(crate) fn request(&self, input: &Input) -> (&'static str, Option<Value>) {
         let (method, mut params) = self.sound_request(input);
         if let Some(params) = &mut params {
             break_form(self, method, params);
@@ -305,6 +374,17 @@ impl Call {
                 }
                 ("elicitation/create", Some(params))
             }
+            Input::Page { id } => {
+                let mut params = json!({
+                    "mode": "url",
+                    "message": "Please go to this page.",
+                    "url": format!("https://example.com/reference/page/{id}"),
+                });
+                if !self.modern() {
+                    params["elicitationId"] = json!(id);
+                }
+                ("elicitation/create", Some(params))
+            }
             Input::Roots => ("roots/list", None),
             Input::Model { prompt } => {
                 let mut params = json!({
@@ -312,6 +392,17 @@ impl Call {
                     "maxTokens": 100,
                     "modelPreferences": {"hints": [{"name": "any"}], "speedPriority": 0.5},
                 });
+                let sampling = self.capabilities.get("sampling");
+                let can = |name: &str| sampling.is_some_and(|sampling| sampling.get(name).is_some());
+                let tools = can("tools") && self.version >= "2025-11-25";
+                if tools || self.has(Fault::ModelToolsUndeclared) {
+                    let schema = json!({"type": "object", "properties": {"word": {"type": "string"}}});
+                    params["tools"] = json!([{"name": "look_up", "description": "Explains.", "inputSchema": schema}]);
+                    params["toolChoice"] = json!({"mode": "auto"});
+                }
+                if can("context") || self.has(Fault::ModelContextUndeclared) {
+                    params["includeContext"] = json!("thisServer");
+                }
                 if let Some(params) = params.as_object_mut()
                     && self.has(Fault::SamplingWithoutMaxTokens)
                 {
@@ -330,8 +421,15 @@ impl Call {
             return Value::Object(request);
         }
         request.insert("method".to_owned(), json!(method));
-        if let Some(params) = params {
+        // Where nobody goes on with the flow, so that all others can be judged.
+        let of_resource = self.flow.bound_to.get(0).is_some_and(|method| method == "resources/read");
+        let form = matches!(input, Input::Form { .. });
+        let bare = form && of_resource && self.has(Fault::ElicitationWithoutParams);
+        if let Some(params) = params.filter(|_| !bare) {
             request.insert("params".to_owned(), params);
+        }
+        if matches!(input, Input::Roots) && self.has(Fault::RootsParamsAsList) {
+            request.insert("params".to_owned(), json!([]));
         }
         Value::Object(request)
     }
@@ -344,7 +442,8 @@ impl Call {
             "until": self.server.now() + self.server.config.state_lifetime.as_secs(),
         });
         let mut result = Map::new();
-        result.insert("resultType".to_owned(), json!("input_required"));
+        let kind = if self.has(Fault::InterimCalledIncomplete) { "incomplete" } else { "input_required" };
+        result.insert("resultType".to_owned(), json!(kind));
         let requests = match () {
             () if self.has(Fault::InputRequestsAsList) => {
                 Value::Array(missing.into_iter().map(|(_, one)| one).collect())
@@ -371,12 +470,17 @@ impl Call {
             return Ok(answer);
         }
         match input {
+            Input::Model { .. } if self.has(Fault::ModelAnswersUnchecked) => Ok(answer),
             Input::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {
                 Some("accept") => {
                     let content = answer.get("content").cloned().unwrap_or_else(|| json!({}));
                     mismatch(schema, &content).map_or(Ok(answer), |why| Err(format!("the answer does not fit: {why}")))
                 }
                 Some("decline" | "cancel") => Ok(answer),
+                _ => Err("the answer has no known action".to_owned()),
+            },
+            Input::Page { .. } => match answer.get("action").and_then(Value::as_str) {
+                Some("accept" | "decline" | "cancel") => Ok(answer),
                 _ => Err("the answer has no known action".to_owned()),
             },
             Input::Roots => {

@@ -24,6 +24,8 @@ pub struct Config {
     pub resumable: bool,
     /// Whether nothing is offered beside what every server has to: no tools, resources, prompts, completion or logging.
     pub bare: bool,
+    /// Whether an extension of a vendor's own is advertised (2026-07-28).
+    pub extension: bool,
     /// Items on one page of a list; `None` sends every list whole.
     pub page_size: Option<usize>,
     /// What is broken on purpose.
@@ -101,6 +103,7 @@ impl Default for Config {
             sessions: true,
             resumable: true,
             bare: false,
+            extension: false,
             page_size: Some(3),
             faults: Faults::none(),
             allowed_origins: Vec::new(),

@@ -28,7 +28,7 @@ pub(crate) fn offered(server: &Server, method: &str) -> bool {
 
 /// The methods whose work can take long, so that others must not wait for it.
 pub(crate) fn takes_long(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read" | "subscriptions/listen")
+    matches!(method, "tools/call" | "prompts/get" | "resources/read" | "subscriptions/listen" | "tasks/result")
 }
 
 /// Serves one request of a shared method.
@@ -83,7 +83,9 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
     if method == "resources/templates/list" && call.has(Fault::TemplatesUnknown) {
         return Some(RpcError::unknown_method(method).status(404));
     }
-    if method == "tools/list" && call.has(Fault::ListInternalError) {
+    if (method == "tools/list" && call.has(Fault::ListInternalError))
+        || (method == "resources/list" && call.has(Fault::ResourcesListInternalError))
+    {
         return Some(RpcError::new(-32603, "internal error"));
     }
     None

@@ -76,6 +76,13 @@ const FORMS: &[(Fault, &str, &str, Option<&str>)] = &[
         Some(r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#),
     ),
     (Fault::SamplingContextInvented, "sampling/createMessage", "/includeContext", Some(r#""all""#)),
+    (Fault::PageWithoutUrl, "elicitation/create", "/url", None),
+    (Fault::TaskIdNumber, "tasks/get", "/taskId", Some("17")),
+    (Fault::TaskStatusInvented, "tasks/get", "/status", Some(r#""canceled""#)),
+    (Fault::TaskCreatedNumber, "tasks/get", "/createdAt", Some("1732531200000")),
+    (Fault::TaskUpdatedMissing, "tasks/list", "/tasks/0/lastUpdatedAt", None),
+    (Fault::TaskTtlMissing, "tasks/list", "/tasks/0/ttl", None),
+    (Fault::TasksById, "tasks/list", "/tasks", Some("{}")),
     (Fault::ElicitationRootString, "elicitation/create", "/requestedSchema/type", Some(r#""string""#)),
     (
         Fault::ElicitationFormatInvented,

@@ -9,7 +9,7 @@ use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::faults::Fault;
+use crate::faults::{Fault, Faults};
 use crate::server::Server;
 
 /// A JSON value as it was written: a request id, a progress token.
@@ -44,6 +44,14 @@ impl Raw {
 
     pub(crate) fn text(&self) -> &str {
         self.0.get()
+    }
+
+    /// What a server that compares ids as text takes for the same: the number of digits in a string, and the reverse.
+    pub(crate) fn other_type(&self) -> Self {
+        match self.value() {
+            Value::String(text) => Self::from_text(text),
+            _ => Self::from_text(json!(self.text()).to_string()),
+        }
     }
 
     /// From text that is known to be JSON; anything else becomes null.
@@ -246,8 +254,18 @@ impl RpcError {
         Self::new(-32600, message).status(400)
     }
 
-    pub(crate) fn parse() -> Self {
-        Self::new(-32700, "the message is not valid JSON").status(400)
+    /// The refusal of what is no JSON.
+    pub(crate) fn unreadable(server: &Server) -> Self {
+        let code = if server.has(Fault::UnreadableInvalidRequest) { -32600 } else { -32700 };
+        Self::new(code, "the message is not valid JSON").status(400)
+    }
+
+    /// The refusal of what is JSON and no message.
+    pub(crate) fn no_message(server: &Server, why: impl Into<String>) -> Self {
+        if server.has(Fault::InvalidRequestInternalError) {
+            return Self::new(-32603, why);
+        }
+        Self::invalid_request(why)
     }
 
     pub(crate) fn unknown_method(method: &str) -> Self {
@@ -256,17 +274,17 @@ impl RpcError {
 }
 
 /// Reads one line or one body.
-pub(crate) fn parse(bytes: &[u8]) -> Parsed {
+pub(crate) fn parse(faults: &Faults, bytes: &[u8]) -> Parsed {
     let Ok(text) = std::str::from_utf8(bytes) else { return Parsed::Unreadable };
     // The value is parsed first, as the raw reader alone does not bound the depth.
     let Ok(value) = serde_json::from_str::<Value>(text) else { return Parsed::Unreadable };
     match value {
         Value::Array(_) => match serde_json::from_str::<Vec<Box<RawValue>>>(text) {
-            Ok(items) => Parsed::Many(items.iter().map(|item| incoming(item)).collect()),
+            Ok(items) => Parsed::Many(items.iter().map(|item| incoming(faults, item)).collect()),
             Err(_) => Parsed::Unreadable,
         },
         _ => match serde_json::from_str::<Box<RawValue>>(text) {
-            Ok(raw) => Parsed::One(incoming(&raw)),
+            Ok(raw) => Parsed::One(incoming(faults, &raw)),
             Err(_) => Parsed::Unreadable,
         },
     }
@@ -274,6 +292,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
 
 /// What the first progress notification of a tool says.
 pub(crate) const FIRST_PROGRESS: &str = "started";
+
+/// A notification of a vendor's own, which only broken servers send.
+pub(crate) const NOTE: &str = "notifications/com.example/note";
 
 /// The texts that go on the wire for one message: one, unless a fault says otherwise.
 pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
@@ -296,6 +317,9 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     }
     if answer {
         break_answer(server, &mut envelope);
+    }
+    if envelope.method == Some(NOTE) && faults.has(Fault::NotificationParamsAsList) {
+        envelope.params = Some(Part::Other(json!([])));
     }
     let mut text = match () {
         () if faults.has(Fault::PrettyPrinted) && envelope.is_first_progress() => {
@@ -327,16 +351,16 @@ struct Envelope {
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<Body>,
+    params: Option<Part>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Answered>,
+    result: Option<Part>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
 
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Answered {
+enum Part {
     Body(Body),
     Other(Value),
 }
@@ -349,16 +373,16 @@ impl Envelope {
             Message::Request { id, method, params } => {
                 envelope.id = Some(id.clone());
                 envelope.method = Some(method);
-                envelope.params = params.clone();
+                envelope.params = params.clone().map(Part::Body);
             }
             Message::Notification { method, params } => {
                 envelope.method = Some(method);
-                envelope.params = params.clone();
+                envelope.params = params.clone().map(Part::Body);
             }
             Message::Answer { id, outcome } => {
                 envelope.id = id.clone();
                 match outcome {
-                    Ok(body) => envelope.result = Some(Answered::Body(body.clone())),
+                    Ok(body) => envelope.result = Some(Part::Body(body.clone())),
                     Err(error) => envelope.error = Some(error_value(server, error)),
                 }
             }
@@ -369,17 +393,17 @@ impl Envelope {
 
     /// The result of `resources/read`: what is broken on it alone leaves a server that can be reached and judged.
     fn is_read_resource(&self) -> bool {
-        matches!(&self.result, Some(Answered::Body(body)) if body.members.contains_key("contents"))
+        matches!(&self.result, Some(Part::Body(body)) if body.members.contains_key("contents"))
     }
 
     /// The result of `tools/list`.
     fn has_tools(&self) -> bool {
-        matches!(&self.result, Some(Answered::Body(body)) if body.members.contains_key("tools"))
+        matches!(&self.result, Some(Part::Body(body)) if body.members.contains_key("tools"))
     }
 
     /// The first progress notification of a tool, which nobody waits for.
     fn is_first_progress(&self) -> bool {
-        self.params.as_ref().is_some_and(|body| body.members.get("message") == Some(&json!(FIRST_PROGRESS)))
+        matches!(&self.params, Some(Part::Body(body)) if body.members.get("message") == Some(&json!(FIRST_PROGRESS)))
     }
 }
 
@@ -399,10 +423,10 @@ fn break_answer(server: &Server, envelope: &mut Envelope) {
             envelope.error = Some(Value::Null);
         }
         if faults.has(Fault::ResultNull) {
-            envelope.result = Some(Answered::Other(Value::Null));
+            envelope.result = Some(Part::Other(Value::Null));
         }
         if faults.has(Fault::ResultArray) {
-            envelope.result = Some(Answered::Other(json!([])));
+            envelope.result = Some(Part::Other(json!([])));
         }
         if faults.has(Fault::ResultMissing) {
             envelope.result = None;
@@ -448,7 +472,7 @@ fn broken_id(server: &Server, id: Raw, of_tools: bool) -> Raw {
 fn error_value(server: &Server, error: &RpcError) -> Value {
     let mut value = Map::new();
     // Only the error for an unknown method is malformed: others can still be told apart.
-    let sound = crate::faults::Faults::none();
+    let sound = Faults::none();
     let faults = if error.code == -32601 { &server.config.faults } else { &sound };
     let code = match () {
         () if faults.has(Fault::ErrorCodeString) => json!(error.code.to_string()),
@@ -470,7 +494,7 @@ fn error_value(server: &Server, error: &RpcError) -> Value {
     Value::Object(value)
 }
 
-fn incoming(raw: &RawValue) -> Incoming {
+fn incoming(faults: &Faults, raw: &RawValue) -> Incoming {
     let Ok(members) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(raw.get()) else {
         return Incoming::Invalid { id: None, why: "a message is a JSON object" };
     };
@@ -483,7 +507,11 @@ fn incoming(raw: &RawValue) -> Incoming {
     let params = Params { raw: members.get("params").cloned(), value: value("params") };
     match (value("method"), id) {
         (Some(Value::String(method)), None) => Incoming::Notification { method, params },
-        (Some(Value::String(method)), Some(id)) if id.is_id() => Incoming::Request { id, method, params },
+        (Some(Value::String(method)), Some(id))
+            if id.is_id() || (id.text() == "null" && faults.has(Fault::NullIdServed)) =>
+        {
+            Incoming::Request { id, method, params }
+        }
         (Some(Value::String(_)), Some(_)) => {
             Incoming::Invalid { id: None, why: "the id of a request is a string or an integer" }
         }
@@ -534,7 +562,8 @@ mod tests {
 
     #[test]
     fn messages_are_told_apart_by_their_members() {
-        let one = |text: &str| match parse(text.as_bytes()) {
+        let read = |bytes: &[u8]| parse(&Faults::none(), bytes);
+        let one = |text: &str| match read(text.as_bytes()) {
             Parsed::One(message) => message,
             other => panic!("{other:?}"),
         };
@@ -544,8 +573,8 @@ mod tests {
         assert!(matches!(one(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), Incoming::Invalid { id: None, .. }));
         assert!(matches!(one(r#"{"id":4,"method":"ping"}"#), Incoming::Invalid { id: Some(_), .. }));
         assert!(matches!(one("5"), Incoming::Invalid { id: None, .. }));
-        assert!(matches!(parse(b"{"), Parsed::Unreadable));
-        assert!(matches!(parse(b"\xff"), Parsed::Unreadable));
-        assert!(matches!(parse(b"[]"), Parsed::Many(items) if items.is_empty()));
+        assert!(matches!(read(b"{"), Parsed::Unreadable));
+        assert!(matches!(read(b"\xff"), Parsed::Unreadable));
+        assert!(matches!(read(b"[]"), Parsed::Many(items) if items.is_empty()));
     }
 }

@@ -12,8 +12,8 @@ use crate::features;
 use crate::json::{Body, Incoming, Message, Params, Raw, RpcError};
 use crate::logging::Level;
 use crate::server::{Outlet, Server};
-use crate::session::{Phase, Session};
-use crate::tools;
+use crate::session::{AskError, Phase, Session};
+use crate::{resources, tasks, tools};
 
 /// Serves one request and gives its answer.
 pub(crate) async fn request(
@@ -36,10 +36,22 @@ pub(crate) fn notification(server: &Arc<Server>, session: &Arc<Session>, method:
             fetch_roots(server, session);
             greet(server, session);
         }
+        "notifications/roots/list_changed" if server.has(Fault::RootsChangeFatal) => session.fail(server),
         "notifications/roots/list_changed" if session.phase() == Phase::Operating => fetch_roots(server, session),
+        "notifications/progress" if server.has(Fault::UnknownProgressFatal) => session.fail(server),
         "notifications/cancelled" => {
             if let Some(id) = params.raw("requestId") {
+                // A request that is looked up by its number, and is not there.
+                let lost = id.value().is_number() && !session.flights.has(&id);
+                if (session.is_over(&id) && server.has(Fault::CompletedCancelFatal))
+                    || (lost && server.has(Fault::IdleCancelEndsSession))
+                {
+                    session.fail(server);
+                }
                 session.flights.cancel(&id);
+                if server.has(Fault::CancelByLooseId) {
+                    session.flights.cancel(&id.other_type());
+                }
             } else if server.has(Fault::MalformedCancelFatal) {
                 server.fatal.cancel();
             }
@@ -66,6 +78,7 @@ pub(crate) async fn message(
             let Some(flight) = session.flights.begin(&id) else {
                 return Some(duplicate(id));
             };
+            session.note_begun(server, &id);
             let outcome = tokio::select! {
                 outcome = request(server, session, &method, &params, outlet) => outcome,
                 () = flight.cancel.cancelled() => return late_answer(server, id),
@@ -74,13 +87,13 @@ pub(crate) async fn message(
         }
         Incoming::Notification { method, params } => {
             notification(server, session, &method, &params);
-            unwanted_answer(server, &method, &params)
+            unwanted_answer(server, Some(session), &method, &params)
         }
         Incoming::Answer { id, outcome } => {
             session.answered(&id, outcome);
             None
         }
-        Incoming::Invalid { id, why } => Some(Message::Answer { id, outcome: Err(RpcError::invalid_request(why)) }),
+        Incoming::Invalid { id, why } => Some(Message::Answer { id, outcome: Err(RpcError::no_message(server, why)) }),
     }
 }
 
@@ -91,7 +104,19 @@ pub(crate) fn duplicate(id: Raw) -> Message {
 }
 
 /// What a broken server says to a notification.
-pub(crate) fn unwanted_answer(server: &Server, method: &str, params: &Params) -> Option<Message> {
+pub(crate) fn unwanted_answer(
+    server: &Server,
+    session: Option<&Session>,
+    method: &str,
+    params: &Params,
+) -> Option<Message> {
+    let stray = server.has(Fault::StrayCancelAnswered) || server.has(Fault::StrayCancelAnsweredOverHttp);
+    if stray && method == "notifications/cancelled" {
+        let known = |id: &Raw| session.is_some_and(|session| session.flights.has(id) || session.is_over(id));
+        let known = params.raw("requestId").is_none_or(|id| known(&id));
+        let error = RpcError::new(-32600, "there is no such request");
+        return (!known).then_some(Message::Answer { id: None, outcome: Err(error) });
+    }
     let named = method.starts_with("notifications/");
     let answers =
         if named { server.has(Fault::NotificationAnswered) } else { server.has(Fault::RequestWithoutIdAnswered) };
@@ -120,6 +145,15 @@ async fn served(
         "initialize" => return initialize(server, session, params),
         "ping" if server.has(Fault::PingNotEmpty) => return Ok(json!({"pong": true}).into()),
         "ping" if server.has(Fault::PingNeverAnswered) => return std::future::pending().await,
+        "ping" if server.has(Fault::ReservedMetaAssumed) && has_odd_reserved_key(params) => {
+            return Err(RpcError::new(-32603, "a reserved key of _meta is no object"));
+        }
+        "ping"
+            if server.has(Fault::IntegerTokenRefused)
+                && params.progress_token().is_some_and(|it| it.value().is_number()) =>
+        {
+            return Err(RpcError::invalid_params("a progress token is a string"));
+        }
         "ping" if server.has(Fault::PingUnknown) => return Err(RpcError::unknown_method(method)),
         "ping" if server.has(Fault::PingNeedsParams) && params.object().is_none() => {
             return Err(RpcError::invalid_params("params are missing"));
@@ -129,6 +163,14 @@ async fn served(
             return Err(RpcError::invalid_request("initialize has to come first"));
         }
         _ => {}
+    }
+    if tasks::offered(server, session.version()) {
+        if method == "tools/call" && params.get("task").is_some() {
+            return Ok(tasks::call(server, session, params)?.into());
+        }
+        if let Some(outcome) = tasks::serve(server, session, method, params).await {
+            return Ok(outcome?.into());
+        }
     }
     match method {
         "logging/setLevel" if logs(server) => set_level(server, session, params),
@@ -147,6 +189,12 @@ async fn served(
         }
         _ => Err(unknown_method(server, method)),
     }
+}
+
+/// Whether a key under the protocol's own prefix has a value that is no object.
+fn has_odd_reserved_key(params: &Params) -> bool {
+    let odd = |(key, value): (&String, &Value)| key.starts_with("io.modelcontextprotocol/") && !value.is_object();
+    params.meta().is_some_and(|meta| meta.iter().any(odd))
 }
 
 fn unknown_method(server: &Server, method: &str) -> RpcError {
@@ -184,6 +232,7 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
         return Err(RpcError::new(-32603, "unsupported protocol version"));
     }
     session.negotiated(version, capabilities.cloned().unwrap_or_default());
+    session.introduce(params.get("clientInfo").cloned().unwrap_or_default());
     let said = match () {
         () if server.has(Fault::VersionEchoed) => json!(requested),
         () if server.has(Fault::VersionAsNumber) => json!(20_251_125),
@@ -191,15 +240,24 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
         () if known.is_none() && server.has(Fault::FallbackIsOldest) => json!(LEGACY_VERSIONS.first()),
         () => json!(version),
     };
+    let mut capabilities = capabilities_of(server, true);
+    if tasks::offered(server, version)
+        && let Some(capabilities) = capabilities.as_object_mut()
+    {
+        capabilities.insert("tasks".to_owned(), tasks::capability(server));
+    }
     let mut result = json!({
         "protocolVersion": said,
-        "capabilities": capabilities_of(server, true),
-        "serverInfo": server_info(),
+        "capabilities": capabilities,
+        "serverInfo": server_info(server),
         "instructions": INSTRUCTIONS,
     });
     if let Some(result) = result.as_object_mut() {
         if server.has(Fault::ServerInfoWithoutVersion) {
             result.insert("serverInfo".to_owned(), json!({"name": "mcp-reference-server"}));
+        }
+        if server.has(Fault::ServerInfoAbsent) {
+            result.shift_remove("serverInfo");
         }
         if server.has(Fault::InstructionsAsList) {
             result.insert("instructions".to_owned(), json!([INSTRUCTIONS]));
@@ -213,8 +271,14 @@ fn initialize(server: &Arc<Server>, session: &Arc<Session>, params: &Params) -> 
 
 pub(crate) const INSTRUCTIONS: &str = "Call any tool that is marked read-only; nothing here has an effect outside.";
 
-pub(crate) fn server_info() -> Value {
-    json!({"name": "mcp-reference-server", "title": "Reference server", "version": env!("CARGO_PKG_VERSION")})
+pub(crate) fn server_info(server: &Server) -> Value {
+    let page = if server.has(Fault::ServerPageNull) { Value::Null } else { json!("https://example.com/reference") };
+    json!({
+        "name": "mcp-reference-server",
+        "title": "Reference server",
+        "version": env!("CARGO_PKG_VERSION"),
+        "websiteUrl": page,
+    })
 }
 
 /// What the server can do. Without sessions there is nobody to notify and no level to keep.
@@ -249,6 +313,10 @@ pub(crate) fn capabilities_of(server: &Server, legacy: bool) -> Value {
     if server.has(Fault::SubscribeUndeclared) {
         capabilities.insert("resources".to_owned(), feature(&["listChanged"]));
     }
+    if !legacy && server.config.extension {
+        let settings = if server.has(Fault::ExtensionSettingFlag) { json!(true) } else { json!({}) };
+        capabilities.insert("extensions".to_owned(), json!({ "com.example/reference": settings }));
+    }
     if server.has(Fault::CapabilityFlagAsText) {
         capabilities.insert("tools".to_owned(), json!({"listChanged": "true"}));
     }
@@ -281,11 +349,16 @@ fn subscription(server: &Arc<Server>, session: &Arc<Session>, params: &Params, o
         return Err(RpcError::invalid_params("a uri is needed"));
     };
     let call = Call::new(server, Some(session), Outlet::new(|_| {}));
-    if on && !crate::resources::subscribable(&call, uri) {
+    if on && !resources::subscribable(&call, uri) {
         return Err(RpcError::new(-32002, "there is no such resource").data(json!({"uri": uri})));
     }
     if on {
         session.subscribe(uri);
+        if uri == resources::LIVE {
+            // The subscription is answered first.
+            let server = server.clone();
+            tokio::spawn(async move { resources::visited(&server) });
+        }
     } else if !server.has(Fault::UnsubscribeIgnored) {
         session.unsubscribe(uri);
     }
@@ -306,7 +379,10 @@ fn fetch_roots(server: &Arc<Server>, session: &Arc<Session>) {
         let (to, general) = (server.clone(), session.clone());
         let outlet = Outlet::new(move |message| general.general(&to, &message));
         // Whether the client answers is its own business: nothing here depends on the roots.
-        let _ = session.ask(&server, &outlet, "roots/list", None).await;
+        let answer = session.ask(&server, &outlet, "roots/list", None).await;
+        if server.has(Fault::RootsErrorFatal) && matches!(answer, Err(AskError::Refused(_))) {
+            session.fail(&server);
+        }
     });
 }
 

@@ -23,6 +23,7 @@ mod seal;
 mod server;
 mod session;
 mod stdio;
+mod tasks;
 mod tools;
 mod web;
 

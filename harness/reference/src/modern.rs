@@ -11,7 +11,7 @@ use crate::call::{Call, Stop};
 use crate::config::{Eras, LEGACY_VERSIONS, MODERN};
 use crate::faults::Fault;
 use crate::features;
-use crate::json::{Body, Message, Params, Raw, RpcError};
+use crate::json::{Body, Message, NOTE, Params, Raw, RpcError};
 use crate::legacy::{INSTRUCTIONS, META_KEYS, capabilities_of, out_of_line, server_info};
 use crate::logging::Level;
 use crate::resources;
@@ -107,13 +107,34 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
     if server.has(Fault::ClientMethodSent) && method == "tools/call" && echo {
         call.outlet.send(Message::Request { id: out_of_line(&server), method: "tools/list", params: None });
     }
+    if server.has(Fault::NotificationWhenIdle) && method == "tools/call" && echo {
+        let outlet = call.outlet.clone();
+        tokio::spawn(async move {
+            // As soon as the answer is out, which takes no time, and before the client asks for more.
+            for _ in 0..8 {
+                tokio::task::yield_now().await;
+            }
+            outlet.notify(NOTE, Body::default());
+        });
+    }
+    let discoveries = lock(&server.memory).discoveries;
     let outcome = match method {
         "server/discover" if server.has(Fault::DiscoverUnknown) => Err(unknown(&server, method).into()),
+        "server/discover" if server.has(Fault::EmptyCapabilitiesRefused) && call.capabilities.is_empty() => {
+            Err(RpcError::invalid_params("no capabilities were declared").status(400).into())
+        }
+        "server/discover" if server.has(Fault::NegativeIdRefused) && id.value().as_i64().is_some_and(|id| id < 0) => {
+            Err(RpcError::invalid_request("ids begin at zero").into())
+        }
+        "server/discover" if std::mem::take(&mut lock(&server.memory).poisoned) => {
+            Err(RpcError::new(-32603, "internal error").into())
+        }
+        "server/discover" if call.is_held_up_by_sampling() => std::future::pending().await,
         "server/discover" => {
-            lock(&server.memory).discovered = true;
+            lock(&server.memory).discoveries += 1;
             Ok(discovered(&server))
         }
-        _ if server.has(Fault::DiscoverDemandedFirst) && !lock(&server.memory).discovered => {
+        _ if server.has(Fault::DiscoverDemandedFirst) && lock(&server.memory).discoveries == 0 => {
             Err(RpcError::new(-32600, "server/discover has to come first").into())
         }
         "ping" if server.has(Fault::PingInModern) => Ok(json!({})),
@@ -122,6 +143,9 @@ pub(crate) async fn serve(mut call: Call, id: &Raw, method: &str, params: &Param
         _ if features::offered(&server, method) => features::serve(&mut call, method, params).await,
         _ => Err(unknown(&server, method).into()),
     };
+    let came_between = lock(&server.memory).discoveries > discoveries;
+    let mixed_up = server.has(Fault::AnswersMixedUp) && method == "tools/call" && came_between;
+    let outcome = if mixed_up { Ok(discovered(&server)) } else { outcome };
     Some(match outcome {
         Ok(result) => Ok(completed(&server, method, result)),
         Err(Stop::Tool(why)) => Ok(completed(&server, method, tools::failed(&why))),
@@ -269,7 +293,7 @@ fn completed(server: &Server, method: &str, result: Value) -> Body {
 fn decorate(server: &Server, body: &mut Body) {
     if !server.has(Fault::ServerInfoMissing) {
         let info =
-            if server.has(Fault::ServerInfoWithoutVersion) { json!({"name": "nameless"}) } else { server_info() };
+            if server.has(Fault::ServerInfoWithoutVersion) { json!({"name": "nameless"}) } else { server_info(server) };
         body.set_meta(SERVER_KEY, info);
     }
     for (fault, key) in META_KEYS {
@@ -311,8 +335,12 @@ async fn listen(call: &Call, id: &Raw, params: &Params) -> Result<Body, RpcError
         return std::future::pending().await;
     }
     // The subscription is registered before it is acknowledged, so that nothing that happens later is missed.
+    let live = filter.uris.contains(resources::LIVE);
     let guard = server.listen(id.clone(), filter, call.outlet.clone());
     acknowledge();
+    if live {
+        resources::visited(server);
+    }
     if server.has(Fault::ListenAnsweredAtOnce) {
         drop(guard);
         return Ok(ended(server, id));
@@ -331,7 +359,8 @@ async fn listen(call: &Call, id: &Raw, params: &Params) -> Result<Body, RpcError
     drop(guard);
     if call.pipe && !server.has(Fault::ListenEndsSilently) {
         let params = Body::from(json!({"reason": "the subscription has lasted long enough"}));
-        let params = params.raw("requestId", id.clone()).raw_meta(SUBSCRIPTION_ID, tag);
+        let member = if server.has(Fault::ListenCancelledById) { "id" } else { "requestId" };
+        let params = params.raw(member, id.clone()).raw_meta(SUBSCRIPTION_ID, tag);
         call.outlet.notify("notifications/cancelled", params);
     }
     Ok(ended(server, id))

@@ -67,6 +67,9 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
     else {
         return unknown_prompt(call, &name);
     };
+    if arguments.values().any(|value| !value.is_string()) && call.modern() && call.has(Fault::PromptOddValueHangs) {
+        return std::future::pending().await;
+    }
     if arguments.values().any(|value| !value.is_string()) && !call.has(Fault::PromptValuesUnchecked) {
         return Err(RpcError::invalid_params("the arguments of a prompt are strings").into());
     }
@@ -78,7 +81,7 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
             return Err(RpcError::invalid_params(format!("the argument {name} is missing")).into());
         }
     }
-    call.open_flow("prompts/get", &json!(name), params)?;
+    call.open_flow("prompts/get", &json!(name), params).await?;
     let text = |name: &str, default: &str| arguments.get(name).and_then(Value::as_str).unwrap_or(default).to_owned();
     let said = |text: String| json!({"role": "user", "content": {"type": "text", "text": text}});
     let mut messages = match name.as_str() {

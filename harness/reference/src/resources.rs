@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
+use crate::server::{Change, Server};
 use crate::tools::PIXEL;
 
 pub(crate) const NOTE_TEMPLATE: &str = "ref://note/{id}";
@@ -19,6 +20,8 @@ const TEXTS: &[(&str, &str, &str, &str)] = &[
 ];
 const GUARDED: &str = "ref://text/guarded";
 const PIXEL_URI: &str = "ref://data/pixel";
+/// Tells how often it was subscribed to, so that it changes with each subscription.
+pub(crate) const LIVE: &str = "ref://data/visits";
 
 /// All resources, notes last.
 pub(crate) fn list(call: &Call) -> Vec<Value> {
@@ -33,6 +36,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
         "mimeType": "text/plain",
         "description": "Asks a client that can be asked for whom the text is.",
     }));
+    resources.push(json!({"uri": LIVE, "name": "visits", "mimeType": "text/plain"}));
     for id in call.server.world().notes.keys() {
         resources.push(json!({
             "uri": note_uri(id),
@@ -85,7 +89,7 @@ pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop
         _ if call.has(Fault::MissingUriReadsFirst) => TEXTS.first().map_or("", |(uri, ..)| uri).to_owned(),
         _ => return Err(RpcError::invalid_params("resources/read needs a uri").into()),
     };
-    call.open_flow("resources/read", &json!(uri), params)?;
+    call.open_flow("resources/read", &json!(uri), params).await?;
     let contents = match uri.as_str() {
         PIXEL_URI => {
             let blob = if call.has(Fault::BlobNotBase64) { "not base64!" } else { PIXEL };
@@ -104,6 +108,14 @@ pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop
         return Ok(json!({ "contents": contents }));
     }
     Ok(json!({ "contents": [contents] }))
+}
+
+/// Somebody has subscribed to the visits.
+pub(crate) fn visited(server: &Server) {
+    server.change(|world| {
+        world.visits += 1;
+        vec![Change::Resource(LIVE.to_owned())]
+    });
 }
 
 /// Whether there is something to subscribe to, now or later.
@@ -132,6 +144,9 @@ fn text(call: &Call, uri: &str) -> Option<(&'static str, String)> {
         return Some((kind, (*text).to_owned()));
     }
     let world = call.server.world();
+    if uri == LIVE {
+        return Some(("text/plain", world.visits.to_string()));
+    }
     let note = world.notes.iter().find(|(id, _)| note_uri(id) == uri)?;
     Some(("text/plain", note.1.clone()))
 }

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::config::Config;
@@ -41,6 +42,8 @@ pub(crate) struct Server {
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) extra: bool,
+    /// How often the visits were subscribed to.
+    pub(crate) visits: u64,
     pub(crate) notes: BTreeMap<String, String>,
 }
 
@@ -75,10 +78,19 @@ pub(crate) struct Memory {
     pub(crate) capabilities_by_client: BTreeMap<String, Map<String, Value>>,
     pub(crate) version: Option<String>,
     pub(crate) log_level: Option<String>,
-    pub(crate) discovered: bool,
+    /// How often server/discover was served.
+    pub(crate) discoveries: u64,
     pub(crate) last_cursor: Option<String>,
     pub(crate) mismatched: bool,
     pub(crate) swapped: bool,
+    /// A client was told that its session is gone.
+    pub(crate) told_gone: bool,
+    /// A client left before it was answered.
+    pub(crate) poisoned: bool,
+    /// The tool calls that are being worked on.
+    pub(crate) running: Vec<AbortHandle>,
+    /// The questions that were asked and not answered.
+    pub(crate) open_questions: BTreeSet<String>,
 }
 
 /// Where messages go: a pipe, the stream of a request, the general stream of a session.
@@ -103,10 +115,15 @@ impl Server {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         let notes = [("first", "Buy milk."), ("second", "Water the plants.")];
         Arc::new(Self {
-            seal: Seal::new(&config.key),
+            seal: if config.faults.has(Fault::StateOfProcess) {
+                Seal::new(random_text().as_bytes())
+            } else {
+                Seal::new(&config.key)
+            },
             config,
             world: Mutex::new(World {
                 extra: false,
+                visits: 0,
                 notes: notes.map(|(id, text)| (id.to_owned(), text.to_owned())).into(),
             }),
             listeners: Mutex::default(),
@@ -176,7 +193,7 @@ impl Server {
                 continue;
             }
             let tag = broken_tag(self, &listener.tag);
-            let body = Body::from(params.clone());
+            let body = broken_update(self, params.clone());
             let body = if self.has(Fault::ListenEventsUntagged) { body } else { body.raw_meta(SUBSCRIPTION_ID, tag) };
             listener.outlet.notify(method, body);
             if self.has(Fault::ListenOnlyFirstSubscriber) {
@@ -185,7 +202,8 @@ impl Server {
         }
         for session in self.sessions() {
             if session.hears_of(change, self) {
-                session.general(self, &Message::Notification { method, params: change.legacy_params() });
+                let params = change.legacy_params().map(|params| broken_update(self, params));
+                session.general(self, &Message::Notification { method, params });
             }
         }
     }
@@ -202,6 +220,17 @@ pub(crate) fn broken_tag(server: &Server, tag: &Raw) -> Raw {
     tag.clone()
 }
 
+/// The params of a change as a broken server writes them.
+fn broken_update(server: &Server, mut params: Value) -> Body {
+    if server.has(Fault::UpdateNamesResource)
+        && let Some(members) = params.as_object_mut()
+        && let Some(uri) = members.shift_remove("uri")
+    {
+        members.insert("resource".to_owned(), uri);
+    }
+    params.into()
+}
+
 impl Change {
     fn notification(&self) -> (&'static str, Value) {
         match self {
@@ -212,9 +241,9 @@ impl Change {
         }
     }
 
-    fn legacy_params(&self) -> Option<Body> {
+    fn legacy_params(&self) -> Option<Value> {
         match self {
-            Self::Resource(uri) => Some(json!({"uri": uri}).into()),
+            Self::Resource(uri) => Some(json!({"uri": uri})),
             _ => None,
         }
     }
@@ -299,6 +328,10 @@ impl Flights {
         if let Some(cancel) = lock(&self.0).get(&id.key()) {
             cancel.cancel();
         }
+    }
+
+    pub(crate) fn has(&self, id: &Raw) -> bool {
+        lock(&self.0).contains_key(&id.key())
     }
 
     pub(crate) fn cancel_all(&self) {

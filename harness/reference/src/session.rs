@@ -12,12 +12,14 @@ use crate::faults::Fault;
 use crate::json::{Body, Message, Raw, frames};
 use crate::logging::Level;
 use crate::server::{Change, Flights, Outlet, Server, lock, random_text};
+use crate::tasks::Tasks;
 use crate::web::streams::Streams;
 
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) flights: Flights,
     pub(crate) streams: Streams,
+    pub(crate) tasks: Tasks,
     inner: Mutex<Inner>,
     /// Where messages go that belong to no request; over HTTP that is a stream of the session's own.
     general: Option<Outlet>,
@@ -32,6 +34,10 @@ struct Inner {
     subscriptions: BTreeSet<String>,
     pending: BTreeMap<String, oneshot::Sender<Result<Value, Value>>>,
     next_request: u64,
+    /// The ids of requests that were taken up; only broken servers keep them.
+    begun: BTreeSet<String>,
+    /// What the client says of itself.
+    client: Value,
 }
 
 /// How far the handshake has come.
@@ -56,21 +62,28 @@ impl Session {
             id: "pipe".to_owned(),
             flights,
             streams: Streams::new(String::new()),
+            tasks: Tasks::default(),
             inner: Mutex::default(),
             general: Some(general),
         })
     }
 
-    pub(crate) fn over_http(server: &Server) -> Arc<Self> {
-        let id = match () {
-            () if server.has(Fault::SessionIdNotAscii) => format!("session {}", server.count()),
-            () if server.has(Fault::SessionIdCounted) => format!("session-{}", server.count()),
-            () => random_text(),
+    pub(crate) fn over_http(server: &Server, client: Option<&Value>) -> Arc<Self> {
+        // An id that the same client was given and has not come back with yet.
+        let same =
+            |session: &Arc<Self>| session.phase() == Phase::Answered && Some(&lock(&session.inner).client) == client;
+        let again = server.has(Fault::SessionIdGivenAgain).then(|| server.sessions().into_iter().find(same)).flatten();
+        let id = match again {
+            Some(session) => session.id.clone(),
+            None if server.has(Fault::SessionIdNotAscii) => format!("session {}", server.count()),
+            None if server.has(Fault::SessionIdCounted) => format!("session-{}", server.count()),
+            None => random_text(),
         };
         Arc::new(Self {
             id,
             flights: Flights::default(),
             streams: Streams::new(random_text().chars().take(8).collect()),
+            tasks: Tasks::default(),
             inner: Mutex::default(),
             general: None,
         })
@@ -89,6 +102,10 @@ impl Session {
         inner.phase = Phase::Answered;
         inner.version = version;
         inner.capabilities = capabilities;
+    }
+
+    pub(crate) fn introduce(&self, client: Value) {
+        lock(&self.inner).client = client;
     }
 
     pub(crate) fn version(&self) -> &'static str {
@@ -157,10 +174,13 @@ impl Session {
         };
         let mut waiting = Waiting { session: self, outlet, id: id.clone(), open: true };
         let mut params = params.map(Body::from);
-        if let Some(params) = params.as_mut().filter(|_| method == "sampling/createMessage") {
-            // Models take their time: the client may say how far it is.
-            let token =
-                if server.has(Fault::OwnTokenFractional) { json!(1.5) } else { json!(format!("of-{}", id.text())) };
+        if let Some(params) = params.as_mut() {
+            // Models and users take their time: the client may say how far it is.
+            let token = match () {
+                () if server.has(Fault::OwnTokenFractional) => json!(1.5),
+                () if server.has(Fault::OwnTokenShared) => json!("of-this-server"),
+                () => json!(format!("of-{}", id.text())),
+            };
             params.set_meta("progressToken", token);
         }
         outlet.send(Message::Request { id, method, params });
@@ -183,11 +203,35 @@ impl Session {
         lock(&self.inner).pending.clear();
     }
 
-    /// Takes the client's answer; one that nobody waits for is ignored.
-    pub(crate) fn answered(&self, id: &Raw, outcome: Result<Value, Value>) {
-        if let Some(sender) = lock(&self.inner).pending.remove(&id.key()) {
+    /// Takes the client's answer; says whether anybody waits for it.
+    pub(crate) fn answered(&self, id: &Raw, outcome: Result<Value, Value>) -> bool {
+        let waiting = lock(&self.inner).pending.remove(&id.key());
+        waiting.is_some_and(|sender| {
             // The one who asked may have gone; then nobody wants the answer.
             let _ = sender.send(outcome);
+            true
+        })
+    }
+
+    /// Notes a request, as a server that goes wrong over one that is over has to know it.
+    pub(crate) fn note_begun(&self, server: &Server, id: &Raw) {
+        const NEEDED_BY: [Fault; 3] =
+            [Fault::CompletedCancelFatal, Fault::StrayCancelAnswered, Fault::StrayCancelAnsweredOverHttp];
+        if NEEDED_BY.iter().any(|fault| server.has(*fault)) {
+            lock(&self.inner).begun.insert(id.key());
+        }
+    }
+
+    /// Whether a request was taken up and is no longer worked on.
+    pub(crate) fn is_over(&self, id: &Raw) -> bool {
+        lock(&self.inner).begun.contains(&id.key()) && !self.flights.has(id)
+    }
+
+    /// What a fault does that ends everything: the process over a pipe, the session over HTTP, where others go on.
+    pub(crate) fn fail(&self, server: &Server) {
+        match &self.general {
+            Some(_) => server.fatal.cancel(),
+            None => drop(server.remove_session(&self.id)),
         }
     }
 }

@@ -57,13 +57,15 @@ where
         Pipe { server: server.clone(), session, flights, outlet, tasks: JoinSet::new(), listens: JoinSet::new() };
 
     let mut writer = writer;
-    let mut lines = Lines::new(stdin, server.config.max_message);
+    let mut lines = Lines::new(&server, stdin);
     let code = loop {
         let line = tokio::select! {
-            line = lines.next() => line,
+            // What has died reads nothing more.
+            biased;
             () = server.fatal.cancelled() => break 1,
             // Nobody reads any more, or a fault has ended the output.
             ended = &mut writer => return ExitStatus { code: ended.unwrap_or(1) },
+            line = lines.next() => line,
         };
         match line {
             Ok(Line::Text(text)) => pipe.take(&text).await,
@@ -99,9 +101,9 @@ impl Pipe {
         if self.server.has(Fault::NeverAnswers) {
             return;
         }
-        match parse(line) {
+        match parse(&self.server.config.faults, line) {
             Parsed::Unreadable if self.server.has(Fault::UnreadableFatal) => self.server.fatal.cancel(),
-            Parsed::Unreadable => self.say(None, Err(RpcError::parse())),
+            Parsed::Unreadable => self.say(None, Err(RpcError::unreadable(&self.server))),
             Parsed::Many(items) => self.take_batch(items).await,
             Parsed::One(message) => self.take_one(message).await,
         }
@@ -111,6 +113,9 @@ impl Pipe {
         let (server, session, outlet) = (self.server.clone(), self.session.clone(), self.outlet.clone());
         match message {
             Incoming::Request { ref id, .. } if drops_id(&server, id) => {}
+            Incoming::Request { ref id, .. } if server.has(Fault::ExitsAtForeignId) && !id.text().is_ascii() => {
+                server.fatal.cancel();
+            }
             Incoming::Request { id, method, params } if modern::is_modern(&server, &method, &params) => {
                 self.take_modern(id, method, params).await;
             }
@@ -123,7 +128,7 @@ impl Pipe {
             }
             Incoming::Notification { method, params } => {
                 legacy::notification(&server, &session, &method, &params);
-                if let Some(answer) = legacy::unwanted_answer(&server, &method, &params) {
+                if let Some(answer) = legacy::unwanted_answer(&server, Some(&session), &method, &params) {
                     outlet.send(answer);
                 }
                 // What was cancelled has to be gone before the next line is read.
@@ -149,6 +154,7 @@ impl Pipe {
             self.outlet.send(legacy::duplicate(id));
             return;
         };
+        self.session.note_begun(&server, &id);
         let outlet = self.outlet.clone();
         let long = takes_long(&method);
         let listens = method == "subscriptions/listen";
@@ -291,11 +297,6 @@ async fn broken_write<W: AsyncWrite + Unpin>(server: &Server, stdout: &mut W, fr
         stdout.flush().await?;
         return Ok(Broken::Exit);
     }
-    if server.has(Fault::ExitsAfterFirstRequest) {
-        write_line(stdout, frame).await?;
-        stdout.flush().await?;
-        return Ok(Broken::Exit);
-    }
     if server.has(Fault::GarbageBytes) {
         stdout.write_all(b"\x00\xfe\xff\x80{]\x1b[31m\n").await?;
         return Ok(Broken::Instead);
@@ -318,7 +319,7 @@ async fn broken_write<W: AsyncWrite + Unpin>(server: &Server, stdout: &mut W, fr
     Ok(Broken::No)
 }
 
-fn contains(frame: &[u8], text: &[u8]) -> bool {
+pub(crate) fn contains(frame: &[u8], text: &[u8]) -> bool {
     frame.windows(text.len()).any(|window| window == text)
 }
 
@@ -334,11 +335,14 @@ struct Lines<R> {
     line: Vec<u8>,
     too_long: bool,
     limit: usize,
+    /// Whatever one read brings is taken for a message, as only a broken server does.
+    in_chunks: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(reader: R, limit: usize) -> Self {
-        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, limit }
+    fn new(server: &Server, reader: R) -> Self {
+        let (limit, in_chunks) = (server.config.max_message, server.has(Fault::ReadsInChunks));
+        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, limit, in_chunks }
     }
 
     /// Safe to drop half-way: what was read is kept.
@@ -360,7 +364,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.line.extend_from_slice(read.get(..length).unwrap_or_default());
             }
             self.reader.consume(length + usize::from(ended));
-            if !ended {
+            if !ended && !self.in_chunks {
                 continue;
             }
             if std::mem::take(&mut self.too_long) {

@@ -11,16 +11,22 @@ use tokio::time::sleep;
 use crate::arguments::mismatch;
 use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
-use crate::json::{Params, RpcError};
+use crate::json::{Body, NOTE, Params, RpcError};
 use crate::logging::Level;
 use crate::resources::note_uri;
-use crate::server::{Change, Counted};
+use crate::server::{Change, Counted, random_text};
+use crate::tasks;
 
 /// All tools as they are published, in a fixed order.
 pub(crate) fn list(call: &Call) -> Vec<Value> {
     let mut tools = TOOLS.clone();
     if call.server.world().extra {
         tools.push(extra());
+    }
+    if tasks::offered(&call.server, call.version) {
+        for tool in tools.iter_mut().filter(|tool| tasks::CAPABLE.iter().any(|name| is_named(tool, name))) {
+            tool["execution"] = json!({"taskSupport": "optional"});
+        }
     }
     break_list(call, &mut tools);
     tools
@@ -40,6 +46,9 @@ pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
 pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop> {
     let name = match params.get("name") {
         Some(Value::String(name)) => name.clone(),
+        _ if call.has(Fault::NamelessCallInternalError) => {
+            return Err(RpcError::new(-32603, "internal error").into());
+        }
         _ => return Err(RpcError::invalid_params("tools/call needs a name").into()),
     };
     let arguments = match params.get("arguments") {
@@ -57,7 +66,7 @@ pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop
     let Some(tool) = find(call, &lookup) else {
         return unknown_tool(call, &name);
     };
-    call.open_flow("tools/call", &json!(name), params)?;
+    call.open_flow("tools/call", &json!(name), params).await?;
     if let Some(why) = tool.get("inputSchema").and_then(|schema| mismatch(schema, &arguments)) {
         if call.has(Fault::WrongArgumentsFatal) {
             // The process has died: nothing that was asked is ever answered.
@@ -137,6 +146,9 @@ fn described() -> Vec<Value> {
         tool("ask_both", "Asks for a name and a size at once.", READ_ONLY, closed(json!({}), &[])),
         tool("ask_roots", "Asks the client for its roots.", READ_ONLY, closed(json!({}), &[])),
         tool("ask_model", "Asks the client's model for a word.", READ_ONLY, closed(json!({}), &[])),
+        tool("ask_form", "Asks for one thing of each kind, all optional.", READ_ONLY, closed(json!({}), &[])),
+        tool("ask_page", "Sends the user to a page.", READ_ONLY, closed(json!({}), &[])),
+        tool("locked", "Is served to nobody who has not been to a page.", READ_ONLY, closed(json!({}), &[])),
         tool("fail", "Always fails.", READ_ONLY, closed(json!({}), &[])),
         tool("log_some", "Writes one log message of each level.", READ_ONLY, closed(json!({}), &[])),
         tool("media", "Returns one content block of each kind.", READ_ONLY, closed(json!({}), &[])),
@@ -162,7 +174,7 @@ fn described() -> Vec<Value> {
         ),
         tool("delete_note", "Deletes a note.", DESTROYS, closed(json!({"id": text(32)}), &["id"])),
     ];
-    if let Some(media) = tools.get_mut(12).and_then(Value::as_object_mut) {
+    if let Some(media) = tools.iter_mut().find(|tool| is_named(tool, "media")).and_then(Value::as_object_mut) {
         media.insert("title".to_owned(), json!("Media"));
         media.insert("icons".to_owned(), json!([{"src": "https://example.com/media.png", "theme": "dark"}]));
         media.insert("_meta".to_owned(), json!({"com.example/kind": "media"}));
@@ -239,6 +251,14 @@ async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, St
                 blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
             Ok(said(&format!("The model said: {}", words.join(" "))))
         }
+        "ask_form" => {
+            let answers = call.ask(&[("form", any_form(call))]).await?;
+            let action = answers.first().and_then(|answer| answer.get("action")).cloned().unwrap_or_default();
+            Ok(said(&format!("The form came back with {action}.")))
+        }
+        "ask_page" => page(call).await,
+        "locked" if call.modern() => page(call).await,
+        "locked" => locked(call),
         "fail" if call.has(Fault::ToolErrorAsProtocolError) => Err(RpcError::new(-32603, "the tool failed").into()),
         "fail" => Err(Stop::Tool("This tool always fails.".to_owned())),
         "log_some" => {
@@ -286,6 +306,9 @@ async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, St
 
 /// The text, with metadata of a vendor's own and, where the protocol names it, the trace that the call belongs to.
 fn echo(call: &Call, text: &str) -> Value {
+    if call.has(Fault::NotificationParamsAsList) {
+        call.outlet.notify(NOTE, Body::default());
+    }
     let mut meta = json!({"com.example.reference/characters": text.chars().count()});
     if call.modern() {
         meta["traceparent"] = match () {
@@ -338,6 +361,11 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         sleep(Duration::from_millis(pause as u64)).await;
         call.progress(step as f64, steps, &format!("step {step} is done"));
     }
+    if call.has(Fault::ProgressFlood) {
+        for part in 1..=150 {
+            call.progress(steps + f64::from(part) / 1000.0, steps, "nearly done");
+        }
+    }
     if call.has(Fault::ProgressAfterCompletion) {
         let mut late = Call::new(&call.server, call.session.as_ref(), call.outlet.clone());
         late.token = call.token.clone();
@@ -358,6 +386,53 @@ fn name_form() -> Input {
     let name = json!({"type": "string", "title": "Name", "minLength": 1, "maxLength": 50});
     let schema = json!({"type": "object", "properties": {"name": name}, "required": ["name"]});
     Input::Form { message: "What is your name?", schema }
+}
+
+/// A field of each kind that the version has.
+fn any_form(call: &Call) -> Input {
+    let mut fields = json!({
+        "mail": {"type": "string", "title": "Mail", "format": "email"},
+        "count": {"type": "integer", "minimum": 0},
+        "sure": {"type": "boolean", "default": false},
+        "colour": {"type": "string", "enum": ["red", "green"], "enumNames": ["Red", "Green"]},
+    });
+    if call.version >= "2025-11-25" {
+        fields["mail"]["default"] = json!("ada@example.com");
+        fields["count"]["default"] = json!(2);
+        fields["shape"] = json!({"type": "string", "oneOf": [
+            {"const": "round", "title": "Round"}, {"const": "square", "title": "Square"},
+        ]});
+        fields["some"] = json!({"type": "array", "items": {"type": "string", "enum": ["one", "two"]}, "maxItems": 2});
+    }
+    Input::Form { message: "Fill in what you like.", schema: json!({"type": "object", "properties": fields}) }
+}
+
+/// Sends the user to a page and believes that they were there.
+async fn page(call: &mut Call) -> Result<Value, Stop> {
+    let id = random_text();
+    let answers = call.ask(&[("page", Input::Page { id: id.clone() })]).await?;
+    let action = answers.first().and_then(|answer| answer.get("action")).and_then(Value::as_str);
+    if action != Some("accept") {
+        return Err(Stop::Tool("The user did not go to the page.".to_owned()));
+    }
+    if !call.modern() {
+        let params = if call.has(Fault::CompletionOfNothing) { json!({}) } else { json!({"elicitationId": id}) };
+        call.outlet.notify("notifications/elicitation/complete", params);
+    }
+    Ok(said("The user has been to the page."))
+}
+
+/// Says to which page the user has to go first, and that the call has to come again.
+fn locked(call: &Call) -> Result<Value, Stop> {
+    let page = Input::Page { id: random_text() };
+    call.require(&page)?;
+    let mut entry = call.request(&page).1.unwrap_or_default();
+    if call.has(Fault::RequiredFormListed) {
+        entry["mode"] = json!("form");
+    }
+    let error = RpcError::new(-32042, "a page has to be visited first");
+    let listed = if call.has(Fault::RequiredListEmpty) { json!([]) } else { json!([entry]) };
+    Err(error.data(json!({ "elicitations": listed })).into())
 }
 
 fn colour_form() -> Input {
@@ -417,8 +492,25 @@ fn unknown_tool(call: &Call, name: &str) -> Result<Value, Stop> {
     if call.has(Fault::UnknownToolAsUnknownMethod) {
         return Err(RpcError::unknown_method("tools/call").into());
     }
+    if let Some((_, code)) = UNKNOWN_TOOL_CODES.iter().find(|(fault, _)| call.has(*fault)) {
+        let error = RpcError::new(*code, format!("unknown tool: {name}"));
+        let versions = json!({"supported": ["2026-07-28"], "requested": "2026-07-28"});
+        return Err(if *code == -32_022 { error.data(versions) } else { error }.into());
+    }
+    if call.has(Fault::ErrorMessageIsTrace) {
+        let trace = format!("unknown tool: {name}\n    at tools::call\n    at features::serve");
+        return Err(RpcError::invalid_params(trace).into());
+    }
     Err(RpcError::invalid_params(format!("unknown tool: {name}")).into())
 }
+
+/// Codes that are not for an unknown tool, or for nothing at all.
+const UNKNOWN_TOOL_CODES: [(Fault, i64); 4] = [
+    (Fault::UnknownToolCustomCode, -32_500),
+    (Fault::UnknownToolOldBlock, -32_011),
+    (Fault::UnknownToolUndefinedCode, -32_029),
+    (Fault::UnknownToolAsUnsupportedVersion, -32_022),
+];
 
 fn break_list(call: &Call, tools: &mut Vec<Value>) {
     if call.has(Fault::ToolNamesRepeat)

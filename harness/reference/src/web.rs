@@ -136,17 +136,21 @@ async fn post(server: &Arc<Server>, headers: &HeaderMap, body: RequestBody) -> R
     if server.has(Fault::NeverAnswers) {
         return std::future::pending().await;
     }
-    match parse(&body.to_bytes()) {
+    match parse(&server.config.faults, &body.to_bytes()) {
         Parsed::Unreadable if server.has(Fault::UnreadableStatus500) => empty(StatusCode::INTERNAL_SERVER_ERROR),
         Parsed::Unreadable if server.has(Fault::UnreadableFatal) => {
             server.fatal.cancel();
             std::future::pending().await
         }
-        Parsed::Unreadable => refusal(server, None, RpcError::parse()),
+        Parsed::Unreadable => refusal(server, None, RpcError::unreadable(server)),
         Parsed::Many(items) => legacy::post_batch(server, headers, items).await,
-        Parsed::One(Incoming::Invalid { id, why }) => refusal(server, id, RpcError::invalid_request(why)),
+        Parsed::One(Incoming::Invalid { id, why }) => refusal(server, id, RpcError::no_message(server, why)),
         Parsed::One(message) if modern::claims(server, headers, &message) => {
-            modern::post(server, headers, message).await
+            let mut response = modern::post(server, headers, message).await;
+            if server.has(Fault::SessionIssuedInModern) {
+                response.headers_mut().insert("mcp-session-id", HeaderValue::from_static("0123456789abcdef"));
+            }
+            response
         }
         Parsed::One(message) => legacy::post(server, headers, message).await,
     }

@@ -200,8 +200,8 @@ async fn tools_do_what_they_say() {
 async fn every_list_is_walked_to_its_end() {
     let mut pipe = Pipe::start(Config::default());
     for (method, key, expected) in [
-        ("tools/list", "tools", 17),
-        ("resources/list", "resources", 7),
+        ("tools/list", "tools", 20),
+        ("resources/list", "resources", 8),
         ("prompts/list", "prompts", 4),
         ("resources/templates/list", "resourceTemplates", 4),
     ] {

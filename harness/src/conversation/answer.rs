@@ -276,7 +276,12 @@ impl<'a> AnswerSearch<'a> {
         match channel.exchange() {
             // On its own exchange a response can answer nothing else, whatever its id.
             Some(exchange) if self.mine(exchange) => Some(relation),
-            Some(_) => (relation == IdRelation::Same).then_some(relation),
+            // Elsewhere only an id that tells requests apart can name this one; two messages without one have nothing to do
+            // with each other.
+            Some(_) => {
+                let tells = !matches!(self.ticket.id, Id::Absent | Id::Null);
+                (tells && relation == IdRelation::Same).then_some(relation)
+            }
             None => match relation {
                 IdRelation::Same => Some(relation),
                 IdRelation::Rounded => self.alone.then_some(relation),
@@ -373,4 +378,34 @@ fn tagged(ticket: &Ticket, message: &Message, frame: &Frame) -> bool {
     }
     let tag = Id::of(json.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId"));
     ticket.id.same(&tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_id_on_another_exchange_answers_nobody_here() {
+        let of = |id: &str, asked: Id, exchange: Exchange| {
+            let ticket = Ticket {
+                conversation: 1,
+                event: 0,
+                exchange: Some(4),
+                id: asked,
+                method: "DELETE".to_owned(),
+                token: None,
+            };
+            let text = format!(r#"{{"jsonrpc":"2.0"{id},"error":{{"code":1}}}}"#);
+            let frame = Frame::read(text.into(), &crate::wire::Limits::default());
+            let channel = Channel::Body { exchange, status: 404 };
+            AnswerSearch::new(&ticket).response(channel, &frame.message)
+        };
+        let seven = || super::super::read_id("7");
+        assert_eq!(of("", Id::Absent, 3), None);
+        assert_eq!(of("", Id::Absent, 4), Some(IdRelation::Same));
+        assert_eq!(of(r#","id":null"#, Id::Null, 3), None);
+        assert_eq!(of(r#","id":7"#, seven(), 3), Some(IdRelation::Same));
+        assert_eq!(of(r#","id":8"#, seven(), 4), Some(IdRelation::Other));
+        assert_eq!(of("", seven(), 3), None);
+    }
 }

@@ -85,7 +85,7 @@ impl Policy {
 
 /// Everything that a client can declare, in the shape of both revisions.
 pub fn all_capabilities() -> Value {
-    json!({"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {}})
+    json!({"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {"context": {}, "tools": {}}})
 }
 
 fn sound_answer(method: &str, params: &Value) -> Option<Value> {

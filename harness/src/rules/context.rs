@@ -59,6 +59,8 @@ pub struct Context {
     modern_sent: bool,
     limited: bool,
     ended_by_us: Option<u64>,
+    /// The process ended, or closed its output.
+    gone: bool,
     garbled: Option<u64>,
     stray: u64,
     answers: Vec<Option<Answer>>,
@@ -252,6 +254,9 @@ impl Context {
                 self.session |= negotiated.session.is_some();
             }
             Body::Step(step) => self.step = Some(Arc::new(step.clone())),
+            Body::StdoutEnded | Body::Exited(_) => self.gone = true,
+            // What follows the end of the server is no doing of ours.
+            Body::StdinClosed | Body::Signalled { .. } if self.gone => {}
             Body::StdinClosed | Body::Signalled { .. } => self.end(event.seq, |_| true),
             Body::Limit { .. } => {
                 // From here on what does not come may only not have been read.

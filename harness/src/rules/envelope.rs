@@ -5,7 +5,7 @@
 
 use mcp_conform_schemas::Revision;
 
-use super::{Breach, Context, Likeness, Row, Rule, Seen, Shape, Verdicts, register::Definition, seen::show};
+use super::{Breach, Context, Likeness, Request, Row, Rule, Seen, Shape, Verdicts, register::Definition, seen::show};
 use crate::{
     trace::{Body, Channel, Event},
     wire::Json,
@@ -18,14 +18,15 @@ static XOR: Row = Row::both("base-result-xor-error", Revision::V2024_11_05, "jso
 static NO_ID: Row = Row::both("base-notification-has-no-id", Revision::V2024_11_05, "notification-no-id");
 static PARAMS: Row = Row::modern("jsonrpc-params-is-object");
 static RESULT_TYPE: Row = Row::modern("resulttype-present");
+static INTERIM: Row = Row::modern("mrtr-resulttype");
 
 pub(super) static DEFINITION: Definition = Definition {
     name: "envelope",
     title: "Every message has the members of JSON-RPC 2.0",
     about: "Each message of the server is looked at as an object: jsonrpc is \"2.0\", a response has exactly one of result \
-            and error, a result is an object (in 2026-07-28 with resultType), a notification has no id. Bodies of HTTP \
-            error statuses that do not claim to be JSON-RPC are not judged.",
-    rows: &[VERSION, RESULT, OBJECT, XOR, NO_ID, PARAMS, RESULT_TYPE],
+            and error, a result is an object (in 2026-07-28 with resultType, input_required if it asks for input), a \
+            notification has no id. Bodies of HTTP error statuses that do not claim to be JSON-RPC are not judged.",
+    rows: &[VERSION, RESULT, OBJECT, XOR, NO_ID, PARAMS, RESULT_TYPE, INTERIM],
     make: || Box::new(Envelope),
 };
 
@@ -94,7 +95,11 @@ fn response(seen: &Seen<'_>, result: bool, error: bool, context: &Context, out: 
     out.check(&OBJECT, context, breach);
     let request = seen.answer.and_then(|answer| answer.request).and_then(|key| context.request(key));
     let sure = seen.answer.is_some_and(|answer| answer.likeness != Likeness::Missing);
-    if object && sure && request.is_some_and(|request| request.is_modern(context)) {
+    if object
+        && sure
+        && let Some(request) = request.filter(|request| request.is_modern(context))
+    {
+        interim(seen, value, request, context, out);
         let breach = match value.get("resultType") {
             Some(found) if found.as_str().is_some() => None,
             Some(found) => Some(Breach::at(
@@ -106,6 +111,19 @@ fn response(seen: &Seen<'_>, result: bool, error: bool, context: &Context, out: 
         };
         out.check(&RESULT_TYPE, context, breach);
     }
+}
+
+/// A result that asks for input, or hands out a state for the retry, is one that is not complete.
+fn interim(seen: &Seen<'_>, result: &Json, request: &Request, context: &Context, out: &mut Verdicts) {
+    const ASKING: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+    let Some(member) = ["inputRequests", "requestState"].into_iter().find(|member| result.get(member).is_some()) else {
+        return;
+    };
+    // Without any resultType it is that which is missing.
+    let Some(found) = result.get("resultType").filter(|_| ASKING.contains(&&*request.method)) else { return };
+    let what = || format!("a result with {member} has the resultType {} instead of input_required", show(Some(found)));
+    let breach = found.as_str() != Some("input_required");
+    out.check(&INTERIM, context, breach.then(|| Breach::at(seen, "/result/resultType", what())));
 }
 
 fn notification(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {

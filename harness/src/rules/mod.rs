@@ -24,6 +24,8 @@ pub(crate) mod proofs;
 #[cfg(test)]
 mod proofs_binary;
 #[cfg(test)]
+mod proofs_interim;
+#[cfg(test)]
 mod proofs_names;
 #[cfg(test)]
 mod proofs_schema;

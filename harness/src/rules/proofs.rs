@@ -587,6 +587,11 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
     ),
     (
         "2025-11-25 stdio",
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nexited\nstdin closed\ndrained",
+        &["base-response-one-per-request"],
+    ),
+    (
+        "2025-11-25 stdio",
         "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\ndeadline 1\nstdin closed\ndrained",
         &["base-response-one-per-request"],
     ),
@@ -798,12 +803,18 @@ pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn tables() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [&'static str])> {
-    let more = [super::proofs_streams::BROKEN, super::proofs_binary::BROKEN, super::proofs_names::BROKEN];
+    let more = [
+        super::proofs_streams::BROKEN,
+        super::proofs_binary::BROKEN,
+        super::proofs_names::BROKEN,
+        super::proofs_interim::BROKEN,
+    ];
     BROKEN.iter().chain(more.into_iter().flatten())
 }
 
 fn sound() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SOUND.iter().chain(super::proofs_binary::SOUND).chain(super::proofs_names::SOUND).copied()
+    let more = [super::proofs_binary::SOUND, super::proofs_names::SOUND, super::proofs_interim::SOUND];
+    SOUND.iter().chain(more.into_iter().flatten()).copied()
 }
 
 #[test]

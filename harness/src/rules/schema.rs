@@ -56,7 +56,6 @@ static BOOK: LazyLock<BTreeMap<Era, BTreeMap<&'static str, Row>>> = LazyLock::ne
         let mut names: BTreeSet<&str> =
             types(revision).filter_map(|name| rows_within(revision, name).ok()).flatten().collect();
         names.insert(whole(revision.era()));
-        names.retain(|row| !NEVER_BROKEN.contains(row));
         for name in names.into_iter().filter(|name| !taken.contains(&(*name, revision))) {
             let Some(entry) = Catalogue::get().row(name, revision) else { continue };
             let row = match revision.era() {
@@ -68,9 +67,6 @@ static BOOK: LazyLock<BTreeMap<Era, BTreeMap<&'static str, Row>>> = LazyLock::ne
     }
     book
 });
-
-/// Rows that no message can break by its form: a result is told apart by the very member that the row is about.
-const NEVER_BROKEN: [&str; 1] = ["mrtr-resulttype"];
 
 /// The types of all that a server may send.
 fn types(revision: Revision) -> impl Iterator<Item = &'static str> {

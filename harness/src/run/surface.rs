@@ -96,15 +96,28 @@ impl ToolFacts {
             && kind.asks.is_none_or(|asked| self.asks.contains(&asked))
             && (!kind.state || self.state)
             && (!kind.progress || self.progress)
+            && (!kind.task || self.task())
             && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
     }
 
+    fn task(&self) -> bool {
+        matches!(self.support(), Some("optional" | "required"))
+    }
+
+    /// Whether it may or has to be called as a task.
+    fn support(&self) -> Option<&str> {
+        self.tool.pointer("/execution/taskSupport").and_then(Value::as_str)
+    }
+
     /// A slow tool is called again only for what it alone may have to show, and only if it was seen at work.
     fn works(&self, kind: &ToolKind) -> bool {
-        let wanted = (kind.progress && self.progress) || (kind.asks.is_some() && !self.asks.is_empty());
-        self.callable() || (self.call == CallState::Slow && wanted)
+        let asking = kind.asks.is_some() && !self.asks.is_empty();
+        let wanted = (kind.progress && self.progress) || asking || kind.task;
+        // A tool that has to be called as a task refuses a plain call, whatever its arguments are.
+        let task_alone = kind.task && matches!(self.call, CallState::Refused(_)) && self.support() == Some("required");
+        self.callable() || task_alone || (self.call == CallState::Slow && wanted)
     }
 
     fn required_argument(&self) -> bool {

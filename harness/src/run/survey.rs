@@ -3,7 +3,10 @@
 //! Everything here is sound traffic: lists, reads, prompts, completions, and one call of each tool that may be called. It
 //! gives the cases their tools and arguments, and the rules their occasions.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use mcp_conform_cases::ast::InputKind;
 use mcp_conform_schemas::{Era, generate};
@@ -27,7 +30,9 @@ const MOST_READS: usize = 5;
 /// Rounds of one multi round-trip request.
 const MOST_ROUNDS: usize = 5;
 /// How long after its call an announcement of a changed list is waited for.
-const ANNOUNCED: Duration = Duration::from_millis(300);
+const ANNOUNCED: Duration = Duration::from_millis(500);
+/// How many calls an announcement may be late.
+const LATE_BY: usize = 6;
 /// What the last calls are waited for, in graces: 1.5 s of the plain deadlines. A tool that works longer is slow.
 const SLOW_IN_GRACES: u32 = 3;
 /// How long one call holds up the next; the slow ones finish side by side. Over stdio what the server sends on its own is
@@ -239,6 +244,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
         Transport::Stdio => STAGGER_STDIO,
     };
     let mut late: Vec<Pending> = Vec::new();
+    let mut called: Vec<(usize, u64)> = Vec::new();
     for index in 0..surface.tools.len() {
         let Some(facts) = surface.tools.get(index) else { continue };
         if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
@@ -247,6 +253,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
         let call = tool_call(talk, surface, facts, facts.arguments.clone());
         let Ok(ticket) = talk.send(call.clone()).await else { continue };
         let from = ticket.event;
+        called.push((index, from));
         let answer = talk.answer_within(&ticket, stagger).await;
         note_messages(talk, surface, index, from);
         match answer {
@@ -255,7 +262,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
         }
     }
     let slow = wait_for_late(talk, surface, late).await;
-    confirm_changes(talk, surface).await;
+    confirm_changes(talk, surface, &called).await;
     slow
 }
 
@@ -288,6 +295,7 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
     let until = Instant::now() + talk.bench().deadlines.grace * SLOW_IN_GRACES;
     let left = || until.saturating_duration_since(Instant::now());
     let mut out = Vec::new();
+    let mut quick: BTreeMap<usize, Value> = BTreeMap::new();
     for (index, arguments, call, ticket) in quicker {
         let Some(answer) = talk.answer_within(&ticket, left()).await else {
             out.push(ticket);
@@ -295,18 +303,22 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
         };
         learn(talk, surface, index, &ticket, answer, call).await;
         if let Some(facts) = surface.tools.get_mut(index).filter(|facts| facts.callable()) {
-            facts.arguments = Some(arguments);
+            quick.insert(index, arguments);
+            facts.call = CallState::Refused("it was not answered yet".to_owned());
         }
     }
     for Pending { index, ticket } in late {
-        let quick = surface.tools.get(index).is_some_and(ToolFacts::callable);
+        let quick = quick.remove(&index);
         let call = Call { method: "tools/call".to_owned(), ..Call::default() };
-        match talk.answer_within(&ticket, if quick { Duration::ZERO } else { left() }).await {
+        match talk.answer_within(&ticket, if quick.is_some() { Duration::ZERO } else { left() }).await {
+            // It was just about to answer, and needs no other arguments.
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
             None => {
                 let Some(facts) = surface.tools.get_mut(index) else { continue };
                 facts.progress |= reports_progress(talk, &ticket);
-                if quick {
+                if let Some(arguments) = quick {
+                    facts.arguments = Some(arguments);
+                    facts.call = CallState::Accepted;
                     // What it does was seen; nobody needs the long work any more.
                     let _ = talk.cancel(&ticket).await;
                 } else {
@@ -325,25 +337,32 @@ fn reports_progress(talk: &Conversation, ticket: &Ticket) -> bool {
         .any(|(_, value)| value.get("method").and_then(Value::as_str) == Some("notifications/progress"))
 }
 
-/// An announcement of a changed list may have come while the next tool was called: who causes it is called once more.
-async fn confirm_changes(talk: &Conversation, surface: &mut Surface) {
-    let announced: Vec<bool> = surface.tools.iter().map(|facts| facts.changes_list).collect();
-    for (index, facts) in surface.tools.iter_mut().enumerate() {
-        let next = announced.get(index + 1).copied().unwrap_or_default();
-        let maybe = announced.get(index).copied().unwrap_or_default() || next;
-        facts.changes_list = false;
-        if !maybe || facts.call != CallState::Accepted || !talk.link().is_open() {
+/// Finds the tool that changes the list of tools. An announcement may come some calls late, and over HTTP somebody else may
+/// have caused it: the tools that were called before it are called once more, the nearest first, until one is seen to.
+async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(usize, u64)]) {
+    let is_announced = |event: &std::sync::Arc<crate::trace::Event>| {
+        let view = event.message().filter(|view| view.direction == Direction::In)?;
+        is_list_change(&view.frame.message).then_some(())
+    };
+    let Some((_, from)) = called.first() else { return };
+    let events = talk.recorder().events(usize::try_from(*from).unwrap_or(usize::MAX));
+    let Some(announced) = events.iter().find(|event| is_announced(event).is_some()).map(|event| event.seq) else {
+        return;
+    };
+    let before = called.iter().rev().filter(|(_, event)| *event < announced);
+    for (index, _) in before.take(LATE_BY) {
+        let Some(facts) = surface.tools.get_mut(*index) else { continue };
+        if facts.call != CallState::Accepted || !talk.link().is_open() {
             continue;
         }
         let params = json!({"name": facts.name(), "arguments": facts.arguments});
         let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
         let Ok((ticket, _)) = talk.request(call, None).await else { continue };
-        let announced = |event: &std::sync::Arc<crate::trace::Event>| {
-            let view = event.message().filter(|view| view.direction == Direction::In)?;
-            is_list_change(&view.frame.message).then_some(())
-        };
         let what = "an announcement that the list of tools has changed";
-        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), announced).await.is_some();
+        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), is_announced).await.is_some();
+        if facts.changes_list {
+            return;
+        }
     }
 }
 
@@ -351,14 +370,13 @@ fn is_list_change(message: &Message) -> bool {
     matches!(message, Message::Notification { method } if &**method == "notifications/tools/list_changed")
 }
 
-/// Requests (legacy era) and announcements that the server sent while a tool ran.
+/// Requests (legacy era) that the server sent while a tool ran.
 fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from: u64) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     for event in talk.recorder().events(usize::try_from(from).unwrap_or(usize::MAX)) {
         let Some(view) = event.message().filter(|view| view.direction == Direction::In) else { continue };
-        match &view.frame.message {
-            Message::Request { method, .. } => facts.asks.extend(input_kind(method)),
-            message => facts.changes_list |= is_list_change(message),
+        if let Message::Request { method, .. } = &view.frame.message {
+            facts.asks.extend(input_kind(method));
         }
     }
 }

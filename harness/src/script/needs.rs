@@ -98,6 +98,9 @@ fn missing_tool(kind: &ToolKind, taken: usize, surface: &Surface) -> Unmet {
     if kind.progress {
         what.push_str(" and sends progress");
     }
+    if kind.task {
+        what.push_str(" as a task");
+    }
     if kind.changes_list {
         what.push_str(" and changes the list of tools");
     }

@@ -64,3 +64,36 @@ fn a_finding_of_a_case_of_ones_own_leads_back_to_it() {
     let told = "repro mcp-conform run --demo --cases own-ping.yaml --revision 2025-11-25 --case own-ping";
     cli.run(["run", "--demo", "--cases", "own-ping.yaml", "--case", "own-ping"]).is(1, &["a ping was answered", told]);
 }
+
+/// A verdict must not hang on what else the machine does: whole runs beside each other come to the same.
+#[test]
+fn runs_beside_each_other_come_to_the_same() {
+    let clis: Vec<Cli> = (0..3).map(|_| Cli::new()).collect();
+    let running: Vec<_> = clis
+        .iter()
+        .map(|cli| cli.command(["run", "--demo", "--report", "json:out.json", "--quiet"]).spawn().unwrap())
+        .collect();
+    for (cli, child) in clis.iter().zip(running) {
+        assert_eq!(cli.finish(child).code, Some(0));
+    }
+    let verdicts = |cli: &Cli| -> Vec<String> {
+        let report = cli.json("out.json");
+        let text = |result: &serde_json::Value| {
+            ["check", "requirement", "revision", "transport", "subject", "verdict"]
+                .map(|member| result[member].as_str().unwrap().to_owned())
+                .join(" ")
+        };
+        let mut verdicts: Vec<String> = report["results"].as_array().unwrap().iter().map(text).collect();
+        verdicts.sort();
+        verdicts
+    };
+    let first = verdicts(&clis[0]);
+    assert!(first.len() > 1000);
+    for cli in &clis[1..] {
+        let other = verdicts(cli);
+        let only = |one: &[String], other: &[String]| -> Vec<String> {
+            one.iter().filter(|verdict| other.binary_search(verdict).is_err()).cloned().collect()
+        };
+        assert_eq!(only(&first, &other), only(&other, &first));
+    }
+}

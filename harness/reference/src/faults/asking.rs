@@ -22,15 +22,15 @@ faults! { ASKING:
             "meta-not-rely-on-undeclared-capability" "sampling-requires-capability" "roots-requires-capability"
             "roots-check-capability" "elicitation-only-supported-modes" "elicitation-url-only-client"
         ]
-        collateral_legacy ["elicitation-mode-supported"]
+        collateral_legacy ["elicitation-mode-supported" "elicitation-empty-capability-means-form"]
         collateral_modern [
             "stateless-capabilities-not-remembered" "stateless-no-capability-inference"
             "elicitation-missing-capability-error" "sampling-missing-capability-error"
         ];
     MissingCapabilityAsUnknownMethod "missing-capability-as-unknown-method" T1 [Stdio Http]
         "a capability that the client lacks is refused with -32601"
-        modern ["meta-missing-capability-not-32601"]
-        collateral_modern ["elicitation-missing-capability-error" "sampling-missing-capability-error"];
+        modern ["meta-missing-capability-not-32601" "elicitation-missing-capability-error"]
+        collateral_modern ["sampling-missing-capability-error"];
     MissingCapabilityWithoutData "missing-capability-without-data" T1 [Stdio Http]
         "-32021 comes without data"
         modern ["meta-missing-capability-data-lists-missing"]
@@ -187,4 +187,67 @@ faults! { ASKING:
         "the result of a listen has no resultType"
         modern ["sub-result-shape" "resulttype-present"]
         personality LIMIT;
+    ElicitationWithoutParams "elicitation-without-params" T1 [Stdio Http]
+        "the elicitation for a resource has no params"
+        modern ["elicitation-request-shape"];
+    RootsParamsAsList "roots-params-as-list" T1 [Stdio Http]
+        "the params of a question for roots are a list"
+        modern ["roots-request-shape"];
+    DeclineNeverAnswered "decline-never-answered" T1 [Stdio Http]
+        "a retry with a declined or cancelled elicitation is never answered"
+        modern ["elicitation-handles-decline" "elicitation-handles-cancel" "elicitation-success-not-assumed"]
+        collateral_modern ["response-exactly-one-per-request"];
+    OwnStateRefused "own-state-refused" T1 [Stdio Http]
+        "the state that was handed out is refused when it comes back"
+        modern ["mrtr-exact-echo-accepted" "elicitation-handles-accept"]
+        collateral_modern ["mrtr-extra-responses-ignored" "mrtr-missing-responses-reasked" "mrtr-retry-self-contained"];
+    StateOfProcess "state-of-process" T1 [Stdio]
+        "a state is of use to the process alone that handed it out"
+        modern ["mrtr-retry-self-contained"];
+    HostileStateHangs "hostile-state-hangs" T1 [Stdio Http]
+        "a request with a state that cannot be read is never answered"
+        modern ["mrtr-state-attacker-controlled"]
+        collateral_modern ["response-exactly-one-per-request"];
+    OddResponsesAsToolError "odd-responses-as-tool-error" T1 [Stdio Http]
+        "inputResponses that are no object are a failed tool"
+        modern ["mrtr-protocol-errors"];
+    ModelAnswersUnchecked "model-answers-unchecked" T1 [Stdio Http]
+        "whatever a model answers is taken"
+        modern ["sampling-validates-response"];
+    InterimCalledIncomplete "interim-called-incomplete" T1 [Stdio Http]
+        "the resultType of an interim result is incomplete"
+        modern ["mrtr-resulttype"];
+    OpenElicitationBlocks "open-elicitation-blocks" T1 [Stdio Http]
+        "a tool is not served while a question that it asked is open"
+        modern ["elicitation-survives-abandonment"]
+        collateral_modern ["response-exactly-one-per-request"];
+    OpenSamplingBlocks "open-sampling-blocks" T1 [Stdio Http]
+        "server/discover is not served while the client's model was asked and has not answered"
+        modern ["sampling-survives-abandonment"]
+        collateral_modern ["response-exactly-one-per-request"];
+    ListenCancelledById "listen-cancelled-by-id" T1 [Stdio]
+        "the cancellation of a subscription names it as id"
+        modern ["sub-cancelled-notification-shape"]
+        personality LIMIT;
+    PageSentUndeclared "page-sent-undeclared" T1 [Stdio Http]
+        "a client that can only fill in forms is sent to a page"
+        legacy ["elicitation-empty-capability-means-form"];
+    CompletionOfNothing "completion-of-nothing" T1 [Stdio Http]
+        "the notification that an elicitation is complete does not say which"
+        legacy ["elicitation-complete-has-id"];
+    RequiredListEmpty "required-list-empty" T1 [Stdio Http]
+        "-32042 lists no elicitations"
+        legacy ["elicitation-required-error-lists-elicitations"];
+    RequiredFormListed "required-form-listed" T1 [Stdio Http]
+        "-32042 lists an elicitation that is no page"
+        legacy ["elicitation-required-error-url-mode-ids"];
+    OwnTokenShared "own-token-shared" T1 [Stdio Http]
+        "the server's own requests all have the same progress token"
+        legacy ["progress-server-token-unique"];
+    ModelToolsUndeclared "model-tools-undeclared" T1 [Stdio Http]
+        "a model is offered tools though its client declared none"
+        modern ["sampling-tools-requires-capability"];
+    ModelContextUndeclared "model-context-undeclared" T1 [Stdio Http]
+        "a model is given context though its client declared none"
+        modern ["sampling-context-requires-capability"];
 }

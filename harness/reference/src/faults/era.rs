@@ -1,7 +1,7 @@
 //! Faults of the handshake, of versions, discovery, request metadata, capabilities and cache hints.
 //! What each does is at the place that asks for it.
 
-use super::{Fault, MODERN, faults};
+use super::{EXTENSION, Fault, MODERN, faults};
 
 faults! { ERAS:
     VersionEchoed "version-echoed" T1 [Stdio Http]
@@ -55,21 +55,22 @@ faults! { ERAS:
     ToolsUndeclared "tools-undeclared" T1 [Stdio Http]
         "tools are served without being declared"
         legacy ["tools-capability-declared" "lifecycle-features-advertised"]
-        modern ["tools-capability-declared" "discover-capabilities-match-behaviour"]
-        collateral_legacy ["tools-list-changed-only-if-declared"]
-        collateral_modern ["tools-undeclared-method-not-found"];
+        modern ["tools-capability-declared" "discover-capabilities-match-behaviour" "tools-undeclared-method-not-found"]
+        collateral_legacy ["tools-list-changed-only-if-declared"];
     ResourcesUndeclared "resources-undeclared" T1 [Stdio Http]
         "resources are served without being declared"
         legacy ["resources-capability-declared" "lifecycle-features-advertised"]
-        modern ["resources-capability-declared" "discover-capabilities-match-behaviour"]
-        collateral_legacy ["resources-list-changed-only-if-declared"]
-        collateral_modern ["resources-undeclared-method-not-found"];
+        modern [
+            "resources-capability-declared" "discover-capabilities-match-behaviour" "resources-undeclared-method-not-found"
+        ]
+        collateral_legacy ["resources-list-changed-only-if-declared"];
     PromptsUndeclared "prompts-undeclared" T1 [Stdio Http]
         "prompts are served without being declared"
         legacy ["prompts-capability-declared" "lifecycle-features-advertised"]
-        modern ["prompts-capability-declared" "discover-capabilities-match-behaviour"]
-        collateral_legacy ["prompts-list-changed-only-if-declared"]
-        collateral_modern ["prompts-undeclared-method-not-found"];
+        modern [
+            "prompts-capability-declared" "discover-capabilities-match-behaviour" "prompts-undeclared-method-not-found"
+        ]
+        collateral_legacy ["prompts-list-changed-only-if-declared"];
     CompletionsUndeclared "completions-undeclared" T1 [Stdio Http]
         "completion is served without being declared"
         legacy ["completion-capability-declared" "completion-undeclared-32601"]
@@ -171,9 +172,8 @@ faults! { ERAS:
         ];
     AnyVersionServed "any-version-served" T1 [Stdio Http]
         "a request is served whatever version it names"
-        modern ["version-unsupported-32022"]
+        modern ["version-unsupported-32022" "discover-unsupported-version"]
         collateral_modern [
-            "discover-unsupported-version"
             "version-exact-match"
             "version-unsupported-on-every-method"
             "era-recognisable-error"
@@ -237,10 +237,10 @@ faults! { ERAS:
         "requests without _meta are served with defaults"
         modern [
             "meta-missing-object-rejected" "meta-missing-protocol-version-rejected"
-            "meta-missing-client-capabilities-rejected"
+            "meta-missing-client-capabilities-rejected" "http-body-is-source-of-truth"
         ]
         personality MODERN
-        collateral_modern ["http-body-is-source-of-truth" "meta-required-on-every-method"];
+        collateral_modern ["meta-required-on-every-method" "stateless-version-not-remembered"];
     MissingCapabilitiesServed "missing-capabilities-served" T1 [Stdio Http]
         "requests without clientCapabilities are served"
         modern ["meta-missing-client-capabilities-rejected" "meta-required-on-every-method"];
@@ -333,4 +333,26 @@ faults! { ERAS:
     CacheScopeDiffersByPage "cache-scope-differs-by-page" T1 [Stdio Http]
         "the last page of a list has another cacheScope"
         modern ["caching-scope-same-on-all-pages"];
+    ServerInfoAbsent "server-info-absent" T1 [Stdio Http]
+        "the answer to initialize does not name the server"
+        legacy ["lifecycle-initialize-answered"];
+    ServerPageNull "server-page-null" T1 [Stdio Http]
+        "the websiteUrl of the server is null"
+        legacy ["lifecycle-serverinfo-optional-fields"]
+        modern ["discover-server-info-shape"];
+    EmptyCapabilitiesRefused "empty-capabilities-refused" T1 [Stdio Http]
+        "server/discover with empty clientCapabilities is refused"
+        modern ["meta-empty-capabilities-valid"]
+        collateral_modern [
+            "cancel-race-graceful" "meta-trace-accepted" "request-id-falsy-values-served" "request-id-string-and-integer"
+            "response-id-echo-exact" "stateless-interleaving" "version-retry-after-mismatch"
+        ];
+    UnsupportedVersionBare "unsupported-version-bare" T1 [Http]
+        "an unsupported version is refused with status 400 and no body"
+        modern ["era-recognisable-error" "version-unsupported-32022" "discover-unsupported-version"]
+        collateral_modern ["version-exact-match" "version-unsupported-on-every-method" "stateless-version-not-remembered"];
+    ExtensionSettingFlag "extension-setting-flag" T1 [Stdio Http]
+        "an extension is advertised by true"
+        modern ["extensions-settings-object"]
+        personality EXTENSION;
 }

@@ -444,4 +444,62 @@ faults! { FEATURES:
         "the server cancels a request that it never sent"
         legacy ["cancel-server-targets-own-requests"]
         collateral_legacy ["cancel-server-targets-in-progress"];
+    ResourcesListInternalError "resources-list-internal-error" T1 [Stdio Http]
+        "resources/list is an internal error"
+        legacy ["lifecycle-declared-capability-works"]
+        modern ["resources-list-answered" "discover-capabilities-match-behaviour"];
+    PromptOddValueHangs "prompt-odd-value-hangs" T1 [Stdio Http]
+        "a prompt whose argument is no string is never answered"
+        modern ["prompts-validate-arguments"]
+        collateral_modern ["response-exactly-one-per-request"];
+    ProgressMessageEmpty "progress-message-empty" T1 [Stdio Http]
+        "the message of progress is empty"
+        legacy ["progress-message-human-readable"]
+        modern ["progress-message-readable"];
+    ProgressFlood "progress-flood" T1 [Stdio Http]
+        "150 progress notifications come at once"
+        legacy ["progress-rate-limited"]
+        modern ["progress-rate-limited"];
+    IntegerTokenRefused "integer-token-refused" T1 [Stdio Http]
+        "ping with a progress token that is a number is refused"
+        legacy ["progress-any-token-type-accepted"];
+    UnknownProgressFatal "unknown-progress-fatal" T1 [Stdio Http]
+        "progress under a token that was never given ends the server, or the session"
+        legacy ["progress-from-client-unknown-token"]
+        collateral_legacy ["base-response-one-per-request"];
+    StrayCancelAnswered "stray-cancel-answered" T1 [Stdio]
+        "a cancellation of a request that never was is answered by an error"
+        legacy ["cancel-unknown-id-ignored"]
+        modern ["cancel-unknown-id-ignored"];
+    StrayCancelAnsweredOverHttp "stray-cancel-answered-over-http" T1 [Http]
+        "a posted cancellation of a request that never was is answered by an error"
+        legacy ["cancel-unknown-id-ignored"]
+        modern ["cancel-http-notification-unneeded"];
+    CompletedCancelFatal "completed-cancel-fatal" T1 [Stdio]
+        "a cancellation of a request that has its answer ends the server"
+        legacy ["cancel-completed-id-ignored" "cancel-race-graceful"]
+        modern ["cancel-completed-id-ignored" "cancel-race-graceful"]
+        collateral_legacy ["base-response-one-per-request"]
+        collateral_modern ["response-exactly-one-per-request"];
+    IdleCancelEndsSession "idle-cancel-ends-session" T1 [Http]
+        "a cancellation that names a number which no request in flight has ends the session"
+        legacy ["cancel-completed-id-ignored" "cancel-race-graceful"];
+    EarlyDisconnectPoisons "early-disconnect-poisons" T1 [Http]
+        "after a client that did not wait for the answer of a tool server/discover fails once"
+        modern ["cancel-race-graceful"];
+    CancelByLooseId "cancel-by-loose-id" T1 [Stdio]
+        "a cancellation ends requests whose id differs by its type alone"
+        modern ["cancel-isolated"];
+    RootsChangeFatal "roots-change-fatal" T1 [Stdio Http]
+        "a change of the client's roots ends the server, or the session"
+        legacy ["roots-list-changed-accepted"]
+        collateral_legacy ["roots-error-handled" "base-response-one-per-request" "http-accepted-response-202"];
+    RootsErrorFatal "roots-error-fatal" T1 [Stdio Http]
+        "an error instead of roots ends the server, or the session"
+        legacy ["roots-error-handled"]
+        collateral_legacy ["roots-list-changed-accepted" "base-response-one-per-request"];
+    UpdateNamesResource "update-names-resource" T1 [Stdio Http]
+        "an update names its resource by another member than uri"
+        legacy ["resources-updated-uri"]
+        modern ["resources-updated-shape"];
 }

@@ -165,4 +165,9 @@ faults! { FORMS:
         "a multiple choice names no choices"
         legacy ["elicitation-form-enum-variants"]
         modern ["elicitation-schema-multi-enum"];
+    PageWithoutUrl "page-without-url" T1 [Stdio Http]
+        "the user is sent to a page without an address"
+        legacy ["elicitation-url-required-fields"]
+        modern ["elicitation-url-params"]
+        collateral_legacy ["elicitation-required-error-url-mode-ids"];
 }

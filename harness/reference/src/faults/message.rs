@@ -219,8 +219,8 @@ faults! { MESSAGES:
     ClientMethodSent "client-method-sent" T1 [Stdio Http]
         "the server sends tools/list to the client"
         legacy ["base-server-sends-only-server-methods"]
-        modern ["no-server-initiated-requests"]
-        collateral_modern ["transport-no-other-directions" "stdio-no-requests" "http-sse-no-requests"];
+        modern ["no-server-initiated-requests" "transport-no-other-directions"]
+        collateral_modern ["stdio-no-requests" "http-sse-no-requests"];
     UnreadableIdInvented "unreadable-id-invented" T1 [Stdio]
         "the error for an unreadable line carries an invented id"
         legacy ["errors-unreadable-id-omitted-or-null"]
@@ -245,4 +245,59 @@ faults! { MESSAGES:
         collateral_modern [
             "logging-set-level-removed" "removed-method-resources-subscribe" "removed-method-resources-unsubscribe"
         ];
+    UnreadableInvalidRequest "unreadable-invalid-request" T1 [Stdio Http]
+        "an unreadable message is refused with -32600"
+        legacy ["errors-parse-error-32700"]
+        modern ["error-parse-32700"];
+    InvalidRequestInternalError "invalid-request-internal-error" T1 [Stdio Http]
+        "JSON that is no message is an internal error"
+        legacy ["errors-invalid-request-32600"];
+    NullIdServed "null-id-served" T1 [Stdio Http]
+        "a request with the id null is served"
+        legacy ["errors-null-id-request-not-accepted"];
+    NamelessCallInternalError "nameless-call-internal-error" T1 [Stdio Http]
+        "a tool call without a name is an internal error"
+        legacy ["errors-invalid-params-32602"];
+    ErrorMessageIsTrace "error-message-is-trace" T1 [Stdio Http]
+        "the error for an unknown tool holds a stack trace"
+        legacy ["errors-message-concise"]
+        modern ["error-message-concise"];
+    UnknownToolCustomCode "unknown-tool-custom-code" T1 [Stdio Http]
+        "an unknown tool is refused with -32500, a code of the server's own in the reserved block"
+        legacy ["errors-reserved-code-range"]
+        modern ["error-custom-codes-outside-reserved"]
+        collateral_legacy ["tools-unknown-tool-code-32602"]
+        collateral_modern ["tools-call-unknown-tool-code"];
+    UnknownToolOldBlock "unknown-tool-old-block" T1 [Stdio Http]
+        "an unknown tool is refused with -32011, a code of the block that older servers used"
+        modern ["error-legacy-range-not-used"]
+        collateral_legacy ["tools-unknown-tool-code-32602"]
+        collateral_modern ["tools-call-unknown-tool-code"];
+    UnknownToolUndefinedCode "unknown-tool-undefined-code" T1 [Stdio Http]
+        "an unknown tool is refused with -32029, which the protocol does not define"
+        modern ["error-reserved-range-only-defined"]
+        collateral_legacy ["tools-unknown-tool-code-32602"]
+        collateral_modern ["tools-call-unknown-tool-code"];
+    UnknownToolAsUnsupportedVersion "unknown-tool-as-unsupported-version" T1 [Stdio Http]
+        "an unknown tool is refused with -32022, the code for an unsupported version"
+        modern ["error-reserved-codes-meaning"]
+        collateral_legacy ["tools-unknown-tool-code-32602"]
+        collateral_modern ["tools-call-unknown-tool-code"];
+    NotificationParamsAsList "notification-params-as-list" T1 [Stdio Http]
+        "the params of a notification are a list"
+        legacy ["schema-messages-validate"]
+        modern ["jsonrpc-params-is-object"];
+    NotificationWhenIdle "notification-when-idle" T1 [Stdio]
+        "a notification comes while no request is in flight"
+        modern ["stdio-notification-kinds"];
+    NegativeIdRefused "negative-id-refused" T1 [Stdio Http]
+        "server/discover with a negative id is refused"
+        modern ["request-id-string-and-integer"];
+    AnswersMixedUp "answers-mixed-up" T1 [Stdio Http]
+        "a call that ends after another request came is answered as if it were that one"
+        modern ["stateless-interleaving"]
+        collateral_modern ["tools-call-result-content-array"];
+    ReservedMetaAssumed "reserved-meta-assumed" T1 [Stdio Http]
+        "ping fails on an unknown reserved key of _meta whose value is no object"
+        legacy ["meta-reserved-values-not-assumed"];
 }

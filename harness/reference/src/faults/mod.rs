@@ -13,9 +13,10 @@ mod message;
 mod set;
 mod stream;
 mod table;
+mod tasks;
 mod web;
 
 pub use set::{Fault, Faults, UnknownFault};
 pub use table::{FaultInfo, Requirement, faults};
 
-use table::{LIMIT, MODERN, SSE, SSE_ONCE, rows as faults};
+use table::{EXTENSION, LIMIT, MODERN, SSE, SSE_ONCE, rows as faults};

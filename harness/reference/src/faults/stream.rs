@@ -1,4 +1,5 @@
-//! Faults of the stdio stream and of the process behind it.
+//! Faults of the stdio stream and of the process behind it. Those that break nothing by themselves show at the target as a
+//! whole: it cannot be judged, or there is a note on it.
 //! What each does is at the place that asks for it.
 
 use super::{Fault, faults};
@@ -31,37 +32,19 @@ faults! { STREAMS:
         legacy ["stdio-stdout-only-messages"]
         modern ["stdio-stdout-only-mcp"];
     GarbageBytes "garbage-bytes" T2 [Stdio]
-        "bytes that are no text are written instead of answers"
-        legacy ["stdio-stdout-only-messages" "base-utf8-output"]
-        modern ["stdio-stdout-only-mcp" "jsonrpc-utf8"]
-        collateral_legacy ["base-implements-base-and-lifecycle"]
-        collateral_modern ["discover-implemented"];
+        "bytes that are no text are written instead of answers";
     HalfMessageThenExit "half-message-then-exit" T2 [Stdio]
-        "the process dies in the middle of its first answer"
-        legacy ["base-response-one-per-request"]
-        modern ["response-exactly-one-per-request"]
-        collateral_legacy ["stdio-stdout-only-messages" "stdio-messages-terminated"]
-        collateral_modern ["stdio-stdout-only-mcp"];
+        "the process dies in the middle of its first answer";
     EndlessLine "endless-line" T2 [Stdio]
-        "the first answer is a line that never ends"
-        legacy ["base-response-one-per-request" "stdio-messages-terminated"]
-        modern ["response-exactly-one-per-request"]
-        collateral_legacy ["stdio-stdout-only-messages"]
-        collateral_modern ["stdio-stdout-only-mcp"];
+        "the first answer is a line that never ends";
     HugeMessage "huge-message" T2 [Stdio]
-        "every answer is padded by 64 MiB"
-        legacy ["base-implements-base-and-lifecycle"]
-        modern ["discover-implemented"];
+        "every answer is padded by 64 MiB";
     NeverAnswers "never-answers" T2 [Stdio Http]
-        "everything is read and nothing answered"
-        legacy ["base-response-one-per-request" "base-implements-base-and-lifecycle"]
-        modern ["response-exactly-one-per-request" "discover-implemented" "stdio-probe-answered"];
+        "everything is read and nothing answered";
     ExitsAtOnce "exits-at-once" T2 [Stdio]
-        "the process ends before it has read anything"
-        legacy ["base-implements-base-and-lifecycle"]
-        modern ["discover-implemented"];
-    ExitsAfterFirstRequest "exits-after-first-request" T2 [Stdio]
-        "the process ends with status 1 after its first answer"
+        "the process ends before it has read anything";
+    ExitsAtForeignId "exits-at-foreign-id" T2 [Stdio]
+        "the process ends with status 1 at an id that holds more than ASCII"
         legacy ["base-response-one-per-request"]
         modern ["response-exactly-one-per-request"];
     IgnoresEof "ignores-eof" T1 [Stdio]
@@ -85,19 +68,15 @@ faults! { STREAMS:
         modern ["stdio-exit-on-eof"]
         collateral_legacy ["stdio-exits-on-stdin-close"];
     GrandchildInGroup "grandchild-in-group" T2 [Stdio]
-        "a child of the process outlives it in the same group"
-        legacy ["stdio-exits-on-stdin-close"]
-        modern ["stdio-exit-on-eof"];
+        "a child of the process outlives it in the same group";
     GrandchildEscaped "grandchild-escaped" T2 [Stdio]
-        "a child of the process outlives it in a session of its own"
-        legacy ["stdio-exits-on-stdin-close"]
-        modern ["stdio-exit-on-eof"];
+        "a child of the process outlives it in a session of its own";
     StderrFlood "stderr-flood" T2 [Stdio]
-        "a mebibyte is written to stderr before the handshake"
-        legacy ["base-implements-base-and-lifecycle"]
-        modern ["discover-implemented"];
+        "a mebibyte is written to stderr before the handshake";
     WantsConfiguration "wants-configuration" T2 [Stdio]
-        "the process asks for a setting on stderr and ends with status 2"
-        legacy ["base-implements-base-and-lifecycle"]
-        modern ["discover-implemented"];
+        "the process asks for a setting on stderr and ends with status 2";
+    ReadsInChunks "reads-in-chunks" T1 [Stdio]
+        "whatever one read of the input brings is taken for a message"
+        legacy ["stdio-reads-line-framing"]
+        collateral_legacy ["stdio-messages-terminated"];
 }

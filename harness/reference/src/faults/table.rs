@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::set::Fault;
-use super::{asking, era, feature, form, message, stream, web};
+use super::{asking, era, feature, form, message, stream, tasks, web};
 use crate::config::{AnswerForm, Config, Eras, Tier, Transport};
 
 /// A requirement of the catalogue: its id and its revision.
@@ -20,7 +20,7 @@ pub struct FaultInfo {
     pub name: &'static str,
     /// What it breaks, in one line.
     pub what: &'static str,
-    /// The requirements that a judge has to find broken.
+    /// The requirements that a judge has to find broken; none if the fault shows at the target as a whole.
     pub breaks: &'static [Requirement],
     /// The smallest setting in which it shows.
     pub tier: Tier,
@@ -37,8 +37,16 @@ pub struct FaultInfo {
 /// All faults, sorted by name.
 pub fn faults() -> &'static [FaultInfo] {
     static ALL: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
-        let areas =
-            [asking::ASKING, era::ERAS, feature::FEATURES, form::FORMS, message::MESSAGES, stream::STREAMS, web::WEB];
+        let areas = [
+            asking::ASKING,
+            era::ERAS,
+            feature::FEATURES,
+            form::FORMS,
+            message::MESSAGES,
+            stream::STREAMS,
+            tasks::TASKS,
+            web::WEB,
+        ];
         let mut all = areas.concat();
         all.sort_by_key(|info| info.name);
         all
@@ -57,6 +65,9 @@ pub(super) const SSE_ONCE: fn(&mut Config) = |config| {
 
 /// Only the revision without a handshake is served.
 pub(super) const MODERN: fn(&mut Config) = |config| config.eras = Eras::ModernOnly;
+
+/// An extension is advertised.
+pub(super) const EXTENSION: fn(&mut Config) = |config| config.extension = true;
 
 /// Subscriptions end by themselves.
 pub(super) const LIMIT: fn(&mut Config) = |config| config.listen_limit = Some(Duration::from_millis(300));
@@ -148,7 +159,9 @@ mod tests {
         let catalogue = catalogue();
         assert!(catalogue.len() > 1000);
         for info in faults() {
-            assert!(!info.what.is_empty() && !info.breaks.is_empty() && !info.transports.is_empty(), "{}", info.name);
+            assert!(!info.what.is_empty() && !info.transports.is_empty(), "{}", info.name);
+            // What makes a whole target unfit breaks no requirement that could be judged.
+            assert!(!info.breaks.is_empty() || (info.tier == Tier::T2 && info.collateral.is_empty()), "{}", info.name);
             assert!(info.what.len() < 110 && !info.what.contains('\n'), "{}", info.name);
             for requirement in info.breaks.iter().chain(info.collateral) {
                 assert!(catalogue.contains(requirement), "{}: {requirement:?}", info.name);

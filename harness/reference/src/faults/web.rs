@@ -238,13 +238,50 @@ faults! { WEB:
         legacy ["base-implements-base-and-lifecycle"]
         modern ["discover-implemented"];
     ServesPages "serves-pages" T2 [Http]
-        "every request is answered with a page"
-        legacy ["http-request-answered-json-or-sse" "base-implements-base-and-lifecycle"]
-        modern ["http-request-response-content-type" "discover-implemented"]
-        collateral_legacy ["http-get-sse-or-405"];
+        "every request is answered with a page";
     EndlessStream "endless-stream" T2 [Http]
         "streams hold comments and never a message"
-        legacy ["sse-response-eventually" "base-response-one-per-request"]
-        modern ["http-sse-ends-with-response"]
         personality SSE;
+    BadBase64Ignored "bad-base64-ignored" T1 [Http]
+        "a Mcp-Name that announces base64 and holds none is passed over"
+        modern ["header-invalid-base64-rejected"];
+    UnknownNotificationAnswered "unknown-notification-answered" T1 [Http]
+        "a notification that the server does not know is answered by an error with status 200"
+        modern ["http-notification-refused-status"];
+    SessionHeaderRefused "session-header-refused" T1 [Http]
+        "a request with a session id is refused where there are no sessions"
+        modern ["http-session-id-ignored"]
+        personality MODERN;
+    SessionIssuedInModern "session-issued-in-modern" T1 [Http]
+        "a session id is handed out where there are no sessions"
+        modern ["http-session-id-not-issued"]
+        personality MODERN;
+    EventWithoutField "event-without-field" T1 [Http]
+        "one message stands bare on an event stream"
+        legacy ["sse-wellformed-stream"]
+        modern ["http-sse-event-payload"];
+    StrayResponseAnswered "stray-response-answered" T1 [Http]
+        "a response to a request that was never sent is answered by an error with status 200"
+        legacy ["http-unaccepted-input-is-http-error"];
+    VersionHeaderOfAnyServed "version-header-of-any-served" T1 [Http]
+        "MCP-Protocol-Version may name any version that is served, whatever the body says"
+        modern ["http-version-mismatch-even-if-both-supported"]
+        collateral_modern ["http-version-header-mismatch"];
+    SessionIdGivenAgain "session-id-given-again" T1 [Http]
+        "a session id is given again to the same client until it has used it"
+        legacy ["session-id-globally-unique"];
+    OneSessionOnly "one-session-only" T1 [Http]
+        "a client that was told of the end of its session gets no new one"
+        legacy ["session-reinitialize-without-id"];
+    MessageAfterResponse "message-after-response" T1 [Http]
+        "a log message follows the response on its stream"
+        legacy ["sse-no-message-after-response"]
+        personality SSE;
+    RelatedOnOtherStream "related-on-other-stream" T1 [Http]
+        "progress of one call comes on the stream of another"
+        legacy ["sse-related-messages-on-post-stream"];
+    DisconnectEndsAll "disconnect-ends-all" T1 [Http]
+        "a closed stream ends every call that is being worked on"
+        modern ["http-disconnect-isolated" "cancel-isolated"]
+        collateral_modern ["response-exactly-one-per-request"];
 }

@@ -12,7 +12,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
 
 use crate::faults::Fault;
+use crate::json::FIRST_PROGRESS;
 use crate::server::Server;
+use crate::stdio::contains;
 
 /// What is sent back.
 pub(crate) enum Reply {
@@ -83,7 +85,10 @@ pub(crate) fn stream(
 }
 
 /// One event with a message; a message holds no line break, but a fault may have put some in.
-pub(crate) fn event(id: Option<&str>, frame: &[u8]) -> Bytes {
+pub(crate) fn event(server: &Server, id: Option<&str>, frame: &[u8]) -> Bytes {
+    if server.has(Fault::EventWithoutField) && contains(frame, FIRST_PROGRESS.as_bytes()) {
+        return [frame, b"\n\n"].concat().into();
+    }
     let mut text = Vec::with_capacity(frame.len() + 64);
     if let Some(id) = id {
         text.extend_from_slice(format!("id: {id}\n").as_bytes());

@@ -7,6 +7,7 @@ use hyper::header::HeaderMap;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::config::LEGACY_VERSIONS;
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::modern::VERSION_KEY;
@@ -23,6 +24,7 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
     match plain(server, headers, VERSION)? {
         None if server.has(Fault::VersionHeaderOptional) => {}
         None => return Err(mismatch(server, "MCP-Protocol-Version is missing")),
+        Some(said) if LEGACY_VERSIONS.contains(&said) && server.has(Fault::VersionHeaderOfAnyServed) => {}
         Some(said)
             if version.is_some_and(|version| version != said) && !server.has(Fault::VersionHeaderMismatchServed) =>
         {
@@ -41,6 +43,9 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
     if server.has(Fault::LastEventIdRefused) && headers.contains_key("last-event-id") {
         return Err(RpcError::invalid_request("streams cannot be resumed").status(400));
     }
+    if server.has(Fault::SessionHeaderRefused) && headers.contains_key("mcp-session-id") {
+        return Err(RpcError::invalid_request("there is no such session").status(404));
+    }
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -55,6 +60,7 @@ pub(crate) fn check(server: &Server, headers: &HeaderMap, method: &str, params: 
         Some(_) if server.has(Fault::NameHeaderMismatchServed) => Ok(()),
         Some(said) if said.starts_with("=?base64?") && server.has(Fault::EncodedNameUnchecked) => Ok(()),
         Some(said) => match decoded(server, said) {
+            None if server.has(Fault::BadBase64Ignored) => Ok(()),
             None => Err(mismatch(server, "Mcp-Name is not valid base64")),
             // Without a name there is nothing to compare with: that is for the method itself to refuse.
             Some(said) if named.is_some_and(|named| !same(server, &said, named)) => {

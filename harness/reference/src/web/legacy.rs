@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::body::{AbortGuard, Reply, stream};
-use super::{accepts, empty, headers, json, refusal, taken, text};
+use super::{accepts, empty, headers, json as json_answer, refusal, taken, text};
 use crate::config::AnswerForm;
 use crate::faults::Fault;
 use crate::json::{Incoming, Message, RpcError, frames};
 use crate::legacy::{message, notification, unwanted_answer};
-use crate::server::{Outlet, Server};
+use crate::server::{Outlet, Server, lock};
 use crate::session::Session;
 use crate::stdio::drops_id;
 
@@ -30,8 +31,11 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
         return refusal(server, id, error);
     }
     let opening = matches!(&incoming, Incoming::Request { method, .. } if method == "initialize");
+    if opening && std::mem::take(&mut lock(&server.memory).told_gone) {
+        return refusal(server, id, RpcError::invalid_request("this server has had its session"));
+    }
     let session = match (opening && !headers.contains_key(SESSION), server.config.sessions) {
-        (true, true) => Session::over_http(server),
+        (true, true) => Session::over_http(server, client_of(&incoming)),
         (_, false) => passing_session(server, headers, opening),
         (false, true) => match session_of(server, headers) {
             Ok(session) => session,
@@ -44,7 +48,8 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
             let request = Incoming::Request { id, method, params };
             let mut response = exchange(server, &session, request).await;
             let opened = opening && server.config.sessions && session.phase() != crate::session::Phase::New;
-            if opened && server.session(&session.id).is_none() {
+            let again = server.has(Fault::SessionIdGivenAgain);
+            if opened && (again || server.session(&session.id).is_none()) {
                 if let Ok(id) = HeaderValue::from_bytes(session.id.as_bytes()) {
                     response.headers_mut().insert(SESSION, id);
                 }
@@ -54,16 +59,27 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
         }
         Incoming::Notification { method, params } => {
             notification(server, &session, &method, &params);
-            match unwanted_answer(server, &method, &params) {
-                Some(answer) => json(server, &answer, 200),
+            match unwanted_answer(server, Some(&session), &method, &params) {
+                Some(answer) => json_answer(server, &answer, 200),
                 None => taken(server),
             }
         }
         Incoming::Answer { id, outcome } => {
-            session.answered(&id, outcome);
+            if !session.answered(&id, outcome) && server.has(Fault::StrayResponseAnswered) {
+                let why = RpcError::new(-32600, "no request of the server's own has this id");
+                return refusal(server, None, why);
+            }
             taken(server)
         }
         Incoming::Invalid { id, why } => refusal(server, id, RpcError::invalid_request(why)),
+    }
+}
+
+/// What the client of a handshake says of itself.
+fn client_of(incoming: &Incoming) -> Option<&serde_json::Value> {
+    match incoming {
+        Incoming::Request { params, .. } => params.get("clientInfo"),
+        _ => None,
     }
 }
 
@@ -77,7 +93,7 @@ pub(crate) async fn post_batch(server: &Arc<Server>, headers: &HeaderMap, items:
     for item in items {
         answers.extend(message(server, &session, item, &silent).await);
     }
-    if answers.is_empty() { taken(server) } else { json(server, &Message::Batch(answers), 200) }
+    if answers.is_empty() { taken(server) } else { json_answer(server, &Message::Batch(answers), 200) }
 }
 
 /// Opens or takes up a stream.
@@ -139,9 +155,12 @@ fn session_of(server: &Server, headers: &HeaderMap) -> Result<Arc<Session>, RpcE
     }
     let known = text(headers, SESSION).and_then(|id| server.session(id));
     if known.is_none() && server.has(Fault::UnknownSessionServed) {
-        let session = Session::over_http(server);
+        let session = Session::over_http(server, None);
         session.negotiated(server.config.newest_legacy(), serde_json::Map::new());
         return Ok(session);
+    }
+    if known.is_none() && server.has(Fault::OneSessionOnly) {
+        lock(&server.memory).told_gone = true;
     }
     let status = if server.has(Fault::UnknownSession400) { 400 } else { 404 };
     known.ok_or_else(|| RpcError::new(-32600, "there is no such session").status(status))
@@ -149,7 +168,7 @@ fn session_of(server: &Server, headers: &HeaderMap) -> Result<Arc<Session>, RpcE
 
 /// What stands for a session where none is kept: it lasts for one request.
 fn passing_session(server: &Server, headers: &HeaderMap, opening: bool) -> Arc<Session> {
-    let session = Session::over_http(server);
+    let session = Session::over_http(server, None);
     if !opening {
         let named = text(headers, headers::VERSION).and_then(|name| server.config.legacy_version(name));
         session.negotiated(named.unwrap_or_else(|| server.config.newest_legacy()), serde_json::Map::new());
@@ -227,7 +246,7 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
             _ => None,
         };
         if status.is_some() || !sse {
-            return json(server, answer, status.unwrap_or(200));
+            return json_answer(server, answer, status.unwrap_or(200));
         }
     }
     let primed = session.version() >= "2025-11-25";
@@ -251,9 +270,16 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
                 break;
             }
             for frame in frames(&server, &message) {
+                let astray = !last && server.has(Fault::RelatedOnOtherStream);
                 if last && got_prompt && server.has(Fault::ResponseOnGeneralStream) {
                     session.streams.general(&server, &frame);
-                } else {
+                } else if !astray || !session.streams.push_astray(&server, number, &frame) {
+                    session.streams.push(&server, number, &frame);
+                }
+            }
+            if last && got_prompt && server.has(Fault::MessageAfterResponse) {
+                let params = Some(json!({"level": "info", "data": "the prompt is filled in"}).into());
+                for frame in frames(&server, &Message::Notification { method: "notifications/message", params }) {
                     session.streams.push(&server, number, &frame);
                 }
             }

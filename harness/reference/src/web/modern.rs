@@ -9,6 +9,7 @@ use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use serde_json::json;
 use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use super::body::{AbortGuard, Reply, event, stream};
@@ -18,7 +19,7 @@ use crate::faults::Fault;
 use crate::json::{Incoming, Message, RpcError, frames};
 use crate::legacy::unwanted_answer;
 use crate::modern::{is_modern, open, refuse_initialize, serve};
-use crate::server::{Outlet, Server};
+use crate::server::{Outlet, Server, lock};
 use crate::stdio::drops_id;
 
 /// Whether a message is one of this revision, by its body or by its headers.
@@ -48,7 +49,10 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
             if malformed && server.has(Fault::MalformedCancelFatal) {
                 server.fatal.cancel();
             }
-            return match unwanted_answer(server, &method, &params) {
+            if method != "notifications/cancelled" && server.has(Fault::UnknownNotificationAnswered) {
+                return refusal(server, None, RpcError::unknown_method(&method));
+            }
+            return match unwanted_answer(server, None, &method, &params) {
                 Some(answer) => json_answer(server, &answer, 200),
                 None => taken(server),
             };
@@ -79,6 +83,9 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
     };
     let call = match checked.and(opened) {
         Ok(call) => call,
+        Err(error) if error.code == -32022 && server.has(Fault::UnsupportedVersionBare) => {
+            return empty(StatusCode::BAD_REQUEST);
+        }
         Err(error) => return refusal(server, Some(id), error),
     };
     if method == "tools/call"
@@ -87,12 +94,18 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
         return refusal(server, Some(id), error);
     }
     let listens = method == "subscriptions/listen";
+    let called = method == "tools/call";
+    let unfinished = Unfinished::begin(server, &method);
     let work = tokio::spawn(async move {
         if let Some(outcome) = serve(call, &id, &method, &params).await {
             let _ = sender.send(Item::Final(Message::Answer { id: Some(id), outcome }));
         }
     });
     let guard = AbortGuard(work.abort_handle());
+    let ends_all = called && server.has(Fault::DisconnectEndsAll);
+    if ends_all {
+        lock(&server.memory).running.push(work.abort_handle());
+    }
     let whole = server.config.answers == AnswerForm::Json && !listens;
     let first = loop {
         match items.recv().await {
@@ -102,6 +115,7 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
             None => return empty(StatusCode::INTERNAL_SERVER_ERROR),
         }
     };
+    unfinished.done();
     match first {
         Item::Final(answer @ Message::Answer { outcome: Err(RpcError { status, .. }), .. }) => {
             json_answer(server, &answer, status)
@@ -114,7 +128,7 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
         first => {
             let (bytes, receiver) = mpsc::unbounded_channel();
             let server_of_pump = server.clone();
-            let disconnects_cancel = !server.has(Fault::DisconnectIgnored);
+            let disconnects_cancel = !server.has(Fault::DisconnectIgnored) && !ends_all;
             let pump = tokio::spawn(async move {
                 let server = server_of_pump;
                 let _guard = guard;
@@ -128,16 +142,48 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, message: Inc
                         Item::Final(message) => (message, true),
                     };
                     for frame in frames(&server, &message) {
-                        let _ = bytes.send(event(None, &frame));
+                        let _ = bytes.send(event(&server, None, &frame));
                     }
                     if last && server.has(Fault::StreamStaysOpen) {
                         return std::future::pending().await;
                     }
-                    next = if last { None } else { items.recv().await };
+                    next = match last {
+                        true => None,
+                        false if ends_all => tokio::select! {
+                            item = items.recv() => item,
+                            () = bytes.closed() => {
+                                std::mem::take(&mut lock(&server.memory).running).iter().for_each(AbortHandle::abort);
+                                None
+                            }
+                        },
+                        false => items.recv().await,
+                    };
                 }
             });
             let guard = disconnects_cancel.then(|| AbortGuard(pump.abort_handle()));
             stream(server, receiver, guard)
+        }
+    }
+}
+
+/// A request that its client may leave before it is answered, which breaks one server for the request after it.
+struct Unfinished(Option<Arc<Server>>);
+
+impl Unfinished {
+    fn begin(server: &Arc<Server>, method: &str) -> Self {
+        let watched = method == "tools/call" && server.has(Fault::EarlyDisconnectPoisons);
+        Self(watched.then(|| server.clone()))
+    }
+
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(server) = &self.0 {
+            lock(&server.memory).poisoned = true;
         }
     }
 }

@@ -71,6 +71,17 @@ impl Streams {
         lock(&self.inner).push(server, &self.tag, number, frame);
     }
 
+    /// Sends on the stream of another request that is still open, if there is one, as only a broken server does.
+    pub(crate) fn push_astray(&self, server: &Server, number: u64, frame: &[u8]) -> bool {
+        let mut inner = lock(&self.inner);
+        let open = |stream: &Stream| !stream.general && stream.live.as_ref().is_some_and(|live| !live.is_closed());
+        let other = inner.streams.iter().find(|(other, one)| **other != number && open(one)).map(|(other, _)| *other);
+        if let Some(other) = other {
+            inner.push(server, &self.tag, other, frame);
+        }
+        other.is_some()
+    }
+
     /// Sends comments on a stream for ever, as only a broken server does.
     pub(crate) async fn drip(&self, number: u64) {
         loop {
@@ -173,7 +184,7 @@ impl Inner {
 
     fn push(&mut self, server: &Server, tag: &str, number: u64, frame: &[u8]) {
         let resumable = server.config.resumable;
-        self.record(server, tag, number, |id| event(resumable.then_some(id), frame));
+        self.record(server, tag, number, |id| event(server, resumable.then_some(id), frame));
     }
 
     fn record(&mut self, server: &Server, tag: &str, number: u64, write: impl FnOnce(&str) -> Bytes) {

@@ -11,8 +11,9 @@ use crate::{
     script::player::{Player, Round, Stop, send_failed},
 };
 
-/// How often is listed, and how many pages each time.
+/// How often the same list has to come, how often it is asked for until it does, and how many pages it may have.
 const TIMES: usize = 3;
+const MOST_TIMES: usize = 12;
 const MOST_PAGES: usize = 20;
 
 pub(super) async fn order(
@@ -28,22 +29,31 @@ pub(super) async fn order(
 }
 
 async fn compare(talk: &Conversation, method: &str, member: &str, key: &str) -> Result<Said, Stop> {
-    let mut first: Option<Vec<String>> = None;
-    for _ in 0..TIMES {
+    let mut first: Vec<String> = Vec::new();
+    let mut same = 0;
+    for _ in 0..MOST_TIMES {
         let (names, sources) = names(talk, method, member, key).await?;
         let Some(names) = names else { return Ok(said_open("order", "the list could not be had as a whole")) };
-        let first = first.get_or_insert_with(|| names.clone());
         let (one, other): (BTreeSet<&String>, BTreeSet<&String>) = (first.iter().collect(), names.iter().collect());
-        if one != other {
-            return Ok(said_open("order", "what is listed changed in the meantime"));
+        if same == 0 || one != other {
+            // Somebody else may have changed what is listed: the comparison begins anew.
+            (first, same) = (names, 1);
+            continue;
         }
+        same += 1;
         if let Some((before, now)) = first.iter().zip(&names).find(|(before, now)| before != now) {
             let message =
                 format!("the same entries came in another order: {now:?} stands where {before:?} stood before");
             return Ok(Said { role: "order", word: Word::Broken, message, sources });
         }
+        if same == TIMES {
+            break;
+        }
     }
-    let count = first.map_or(0, |names| names.len());
+    if same < TIMES {
+        return Ok(said_open("order", "what is listed changed time and again in the meantime"));
+    }
+    let count = first.len();
     if count < 2 {
         return Ok(said_open("order", "there are no two entries to compare"));
     }
