@@ -77,6 +77,9 @@ fn features(page: &mut Page, judged: &JudgedRevision, short: bool) {
     let title = format!("Features of {}", text::bounded(&judged.revision, 40));
     let pieces = [(BOLD, title), (DIM, judged.verified.told())];
     page.sheet.flow(0, "  ", &pieces);
+    // Of a run of some cases, what it left out is no news.
+    let left_out = judged.features.iter().filter(|row| row.state == State::NotJudged).count();
+    let part = short && left_out * 2 > judged.features.len();
     for state in [
         State::Broken,
         State::HarnessError,
@@ -91,7 +94,7 @@ fn features(page: &mut Page, judged: &JudgedRevision, short: bool) {
         State::NoCheck,
     ] {
         let titles: Vec<&str> = judged.features.iter().filter(|row| row.state == state).map(|row| row.title).collect();
-        if titles.is_empty() {
+        if titles.is_empty() || part && matches!(state, State::NotJudged | State::NoCheck) {
             continue;
         }
         let style = match state {
@@ -100,11 +103,7 @@ fn features(page: &mut Page, judged: &JudgedRevision, short: bool) {
             State::Met | State::MetInPart => sheet::style(Verdict::Pass),
             _ => DIM,
         };
-        // After a run of one case nearly all are in here.
-        let told = match (short, state) {
-            (true, State::NotJudged) => text::plural(titles.len() as u64, "feature"),
-            _ => titles.join(", "),
-        };
+        let told = titles.join(", ");
         page.sheet.paragraph(2, style, &format!("{}: {told}", state.word()));
     }
 }
