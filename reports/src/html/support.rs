@@ -15,6 +15,8 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
 }
 
 pub(super) struct SupportView {
+    /// Whether there is any verdict.
+    pub(super) any: bool,
     pub(super) blockers: Vec<BlockerView>,
     pub(super) omissions: Vec<OmissionView>,
     pub(super) unverified: Vec<UnverifiedView>,
@@ -109,6 +111,7 @@ impl SupportView {
             replacement: used.replacement,
         });
         Self {
+            any: !report.results.is_empty(),
             blockers: blockers.collect(),
             omissions: omissions.collect(),
             unverified: unverified.collect(),

@@ -43,7 +43,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn blockers(support: &Support, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n### What stands before full support\n")?;
     if support.blockers.is_empty() {
-        return writeln!(out, "Nothing that was judged is broken.");
+        let any = support.judged.iter().any(|judged| judged.summary != Summary::default());
+        return writeln!(out, "{}", if any { "Nothing that was judged is broken." } else { "Nothing was judged." });
     }
     for (index, blocker) in support.blockers.iter().take(MOST).enumerate() {
         let mends = match blocker.requirements.as_slice() {

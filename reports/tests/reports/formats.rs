@@ -68,6 +68,29 @@ snapshots! {
     badge_hostile: "badge" of fixture::hostile();
 }
 
+/// A page without its style and script, which are files of their own.
+fn markup(page: &str) -> String {
+    let mut out = page.to_owned();
+    for element in ["style", "script"] {
+        let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+        if let (Some(start), Some(end)) = (out.find(&open), out.find(&close)) {
+            out.replace_range(start + open.len()..end, "…");
+        }
+    }
+    let hash = out.split("sha256-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a hash").to_owned();
+    out.replace(&hash, "…")
+}
+
+#[test]
+fn html_everything() {
+    insta::assert_snapshot!(markup(&page("html", &fixture::everything())));
+}
+
+#[test]
+fn html_unavailable() {
+    insta::assert_snapshot!(markup(&page("html", &fixture::unavailable(TargetStatus::Exited))));
+}
+
 #[test]
 fn junit_is_valid_by_its_schema() {
     let Some(schema) = third_party("JUnit.xsd") else { return };

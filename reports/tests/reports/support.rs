@@ -3,8 +3,8 @@
 use mcp_conform_reports::html;
 use mcp_conform_reports::json;
 use mcp_conform_reports::markdown;
-use mcp_conform_reports::model::{CheckResult, FeatureCoverage, Report, Verdict};
-use mcp_conform_reports::render::Options;
+use mcp_conform_reports::model::{CheckResult, FeatureCoverage, Report, TargetStatus, Verdict};
+use mcp_conform_reports::render::{self, Options};
 use mcp_conform_reports::support::{State, Support};
 use mcp_conform_reports::terminal;
 
@@ -137,6 +137,20 @@ fn the_formats_count_alike() {
             }
         }
         assert_eq!(value["blockers"].as_array().map(Vec::len), Some(support.blockers.len()));
+    }
+}
+
+#[test]
+fn a_server_that_was_not_judged_is_not_praised() {
+    let mut report = fixture::unavailable(TargetStatus::Exited);
+    report.revisions.clear();
+    for page in [
+        page(|out| markdown::support::write(&report, out)),
+        page(|out| html::support::write(&report, &Options::default(), out)),
+        render::to_string(&html::Html, &report, &Options::default()),
+    ] {
+        assert!(!page.contains("is broken.") && !page.contains("unverified."), "{page}");
+        assert!(page.contains("Nothing was judged."), "{page}");
     }
 }
 
