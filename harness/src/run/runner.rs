@@ -13,7 +13,10 @@ use mcp_conform_reports::model::{
     CheckResult, Cost, Omission, Report, RevisionSupport, Summary, Target as TargetInfo, TargetStatus, Tool, VERSION,
 };
 use mcp_conform_schemas::Era;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{OnceCell, watch},
+    time::Instant,
+};
 
 use super::{
     compare,
@@ -294,6 +297,7 @@ impl Runner {
             seed: self.options.seed,
             repro_target: self.options.repro_target.clone(),
             pool: Pool::default(),
+            frail: OnceCell::default(),
             dead: Mutex::default(),
         });
         let place = Place { revision: era.judged(), version, transport: target.transport() };

@@ -86,6 +86,10 @@ impl Player<'_> {
         if sight.answer.status == Some(429) {
             return plain(Word::NotVerified, "the server limits the rate of requests (429)".to_owned());
         }
+        if sight.answer.kind == AnswerKind::Closed && self.stage.frail.get() == Some(&true) {
+            let reason = "the server ends after ordinary requests, too, so that its end says nothing here";
+            return plain(Word::NotVerified, reason.to_owned());
+        }
         if let Some(given) = &judgement.given
             && let Err(unlike) = sight.check(given, &round.values)
         {

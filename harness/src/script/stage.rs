@@ -10,13 +10,16 @@ use mcp_conform_cases::ast::{ServedEras, Setup};
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
 use tokio::{
-    sync::{Notify, watch},
+    sync::{Notify, OnceCell, watch},
     time::Instant,
 };
 
 use super::values::{Unset, Values};
 use crate::{
-    conversation::{Bench, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target, connect, open},
+    conversation::{
+        AnswerKind, Bench, Call, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target, connect,
+        open,
+    },
     run::surface::Surface,
     trace::Transport,
 };
@@ -43,6 +46,8 @@ pub struct Stage {
     /// `--server '…'` or `--url …`, quoted for a shell, for repro lines.
     pub repro_target: String,
     pub pool: Pool,
+    /// Whether the server ends after ordinary requests, too; found out when it first ends where it should not.
+    pub frail: OnceCell<bool>,
     /// How often a plain request of a method (and tool) got no answer at all.
     pub dead: Mutex<BTreeMap<String, u32>>,
 }
@@ -216,6 +221,30 @@ impl Stage {
         let answer = self.bench.deadlines.answer;
         let slowest = self.surface().slowest;
         if slowest.is_zero() { answer } else { (slowest * FACTOR).max(LEAST).min(answer) }
+    }
+
+    /// Sees whether the server ends after requests that have nothing odd: then its end after an odd one says nothing of that.
+    pub async fn look_if_frail(&self) {
+        self.frail.get_or_init(|| self.ends_by_itself()).await;
+    }
+
+    async fn ends_by_itself(&self) -> bool {
+        let opening = Opening { version: self.version(), ..Opening::new(self.era) };
+        let Ok(talk) = self.open(opening).await else { return true };
+        let method = match self.era {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        let mut ended = false;
+        for _ in 0..3 {
+            let call = Call { method: method.to_owned(), ..Call::default() };
+            ended |= match talk.request(call, None).await {
+                Ok((_, answer)) => answer.kind == AnswerKind::Closed,
+                Err(_) => true,
+            };
+        }
+        talk.end().await;
+        ended
     }
 
     /// Notes that a sound request got no answer.

@@ -469,6 +469,9 @@ impl Player<'_> {
             }
             handle.answer = Some(answer);
         }
+        if handle.answer.as_ref().is_some_and(|answer| answer.kind == AnswerKind::Closed) {
+            self.stage.look_if_frail().await;
+        }
     }
 
     /// Judges, captures and keeps what a step brought.

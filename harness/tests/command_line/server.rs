@@ -132,3 +132,32 @@ fn a_working_folder_and_variables_reach_the_server() {
     args.extend(shell(script));
     cli.judge(&args).is(3, &["inner as value"]);
 }
+
+/// A server that ends after each answer ends after odd ones, too: that breaks one thing, not everything that is asked.
+#[test]
+fn one_that_ends_after_its_first_answer() {
+    let cli = Cli::new();
+    cli.file(
+        "frail.sh",
+        r#"read -r line
+id=$(printf '%s' "$line" | sed 's/.*"id":\([^,]*\),.*/\1/')
+case "$line" in
+*server/discover*) printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public"}}\n' "$id" ;;
+*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+esac
+"#,
+    );
+    let ran = cli.judge(&["--server", "sh frail.sh", "--report", "json:out.json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let report = cli.json("out.json");
+    let results = report["results"].as_array().unwrap();
+    let told = |verdict: &str, text: &str| {
+        results
+            .iter()
+            .filter(|result| result["verdict"] == verdict && result["message"].as_str().unwrap().contains(text))
+            .count()
+    };
+    assert_eq!(told("fail", "end of the connection"), 0, "its end is taken for an answer");
+    assert!(told("not-verified", "ends after ordinary requests") > 0);
+    assert!(told("fail", "no answer to the request") > 0, "that it ends is told");
+}
