@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_conform_cases::{Catalogue, Grade, Observable, ast::Case};
+use mcp_conform_reports::{feature, model::FeatureCoverage};
 use mcp_conform_schemas::Revision;
 use serde::Serialize;
 
@@ -105,4 +106,47 @@ pub fn coverage(cases: &[&Case]) -> Coverage {
         })
         .collect();
     Coverage { requirements: rows.len(), judged: rows.len() - unjudged.len(), unjudged, checks, judged_by_revision }
+}
+
+/// How much of each feature the suite judges, for the support report of a run.
+pub fn features(cases: &[&Case]) -> Vec<FeatureCoverage> {
+    let unjudged: BTreeSet<(String, String)> =
+        coverage(cases).unjudged.into_iter().map(|row| (row.id, row.revision)).collect();
+    let mut out = Vec::new();
+    for revision in Revision::JUDGED {
+        for feature in feature::features() {
+            let rows = Catalogue::get().rows().iter().filter(|row| {
+                row.revision == revision
+                    && row.can_be_broken()
+                    && row.observable != Observable::No
+                    && feature::of(row.area, row.id).is_some_and(|of| of.id == feature.id)
+            });
+            let (mut requirements, mut judged) = (0, 0);
+            for row in rows {
+                requirements += 1;
+                judged += u64::from(!unjudged.contains(&(row.id.to_owned(), row.revision.to_string())));
+            }
+            let (feature, revision) = (feature.id.to_owned(), revision.to_string());
+            out.push(FeatureCoverage { feature, revision, requirements, judged });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_requirement_belongs_to_a_feature() {
+        for row in Catalogue::get().rows() {
+            assert!(feature::of(row.area, row.id).is_some(), "{} of {} has no feature", row.id, row.area);
+        }
+        for used in feature::deprecated() {
+            for id in &used.seen_by {
+                let known = used.revision.parse().ok().and_then(|revision| Catalogue::get().row(id, revision));
+                assert!(known.is_some(), "{id} is no requirement of {}", used.revision);
+            }
+        }
+    }
 }

@@ -10,9 +10,13 @@ use serde::Deserialize;
 use crate::model::{Report, Summary, VERSION};
 use crate::order;
 use crate::render::{Options, Renderer};
+use crate::support::Support;
 
 /// A result file beyond this size is not read.
 pub const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The JSON Schema of what [`Json`] writes.
+pub const SCHEMA: &str = include_str!("../schema/result-1.schema.json");
 
 pub struct Json;
 
@@ -38,6 +42,12 @@ impl Renderer for Json {
         serde_json::to_writer_pretty(&mut *out, &report)?;
         out.write_all(b"\n")
     }
+}
+
+/// Writes the support report alone.
+pub fn support(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Support::of(report))?;
+    out.write_all(b"\n")
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +87,7 @@ pub fn read_from(source: impl Read) -> Result<Report, ReadError> {
     read(&bounded(source, MAX_BYTES)?)
 }
 
-fn bounded(source: impl Read, limit: u64) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn bounded(source: impl Read, limit: u64) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     source.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(ReadError::TooLarge) } else { Ok(bytes) }

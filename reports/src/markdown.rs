@@ -3,18 +3,24 @@
 //! It names what is broken and where; the exchanges are in the terminal report and in the result file. Text of the
 //! server is written in character references, so that it makes no link, no mention, no image and no table cell.
 
+pub mod support;
+
 use std::io::{self, Write};
 
 use crate::merge::{self, Finding};
 use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::plain;
 use crate::render::{Options, Renderer};
 use crate::target;
 use crate::text;
 
 pub struct Markdown;
 
-/// Rows of a table; job summaries are refused beyond a mebibyte.
-const ROWS: usize = 100;
+/// Rows of a table, and the fewer that are tried when the page is too long.
+const ROWS: [usize; 5] = [100, 40, 15, 5, 1];
+
+/// Bytes of a page. A comment on a pull request takes 65,536 characters, and whoever posts it may add some.
+pub const MOST: usize = 60_000;
 
 /// Characters of a message.
 const MESSAGE: usize = 300;
@@ -25,10 +31,36 @@ impl Renderer for Markdown {
     }
 
     fn about(&self) -> &'static str {
-        "a short page for a job summary"
+        "a short page for a job summary or a pull request"
     }
 
     fn render(&self, report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        let mut page = String::new();
+        for rows in ROWS {
+            page = Page { rows }.of(report, options);
+            if page.len() <= MOST {
+                break;
+            }
+        }
+        // One row a table is small; a page that is not must still not be refused.
+        out.write_all(page.get(..page.floor_char_boundary(MOST)).unwrap_or_default().as_bytes())
+    }
+}
+
+struct Page {
+    rows: usize,
+}
+
+impl Page {
+    fn of(&self, report: &Report, options: &Options) -> String {
+        let mut out = Vec::new();
+        // A vector takes every write.
+        let written = self.write(report, options, &mut out);
+        debug_assert!(written.is_ok(), "a vector takes every write");
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    fn write(&self, report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         head(report, out)?;
         if report.target.status == TargetStatus::Ok {
             support(report, out)?;
@@ -42,13 +74,55 @@ impl Renderer for Markdown {
             ("Advice", Verdict::Advice),
         ] {
             let of_verdict: Vec<_> = findings.iter().filter(|finding| finding.verdict == verdict).collect();
-            table(title, verdict, &of_verdict, out)?;
+            self.table(title, verdict, &of_verdict, out)?;
         }
-        not_verified(report, out)?;
+        self.not_verified(report, out)?;
         if let Some(exit) = options.exit {
             writeln!(out, "\nExit code {}: {}.", exit.code(), exit.meaning())?;
         }
         Ok(())
+    }
+
+    fn table(&self, title: &str, verdict: Verdict, findings: &[&Finding<'_>], out: &mut dyn Write) -> io::Result<()> {
+        if findings.is_empty() {
+            return Ok(());
+        }
+        // What does not fail a run stays folded away.
+        let folded = matches!(verdict, Verdict::Contested | Verdict::Advice);
+        let title = format!("{title} ({})", text::plural(findings.len() as u64, "requirement"));
+        if folded {
+            writeln!(out, "\n<details><summary>{title}</summary>\n")?;
+        } else {
+            writeln!(out, "\n### {title}\n")?;
+        }
+        writeln!(out, "| requirement | level | where | what was found |")?;
+        writeln!(out, "|---|---|---|---|")?;
+        for finding in findings.iter().take(self.rows) {
+            row(finding, out)?;
+        }
+        let left = findings.len().saturating_sub(self.rows);
+        if left > 0 {
+            writeln!(out, "\n{} more in the result file.", text::thousands(left as u64))?;
+        }
+        if folded { writeln!(out, "\n</details>") } else { Ok(()) }
+    }
+
+    fn not_verified(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let reasons = merge::merge_by_reason(report, Verdict::NotVerified);
+        if reasons.is_empty() && report.omissions.is_empty() {
+            return Ok(());
+        }
+        let count: usize = reasons.iter().map(|reason| reason.results.len()).sum();
+        writeln!(out, "\n<details><summary>Not verified ({})</summary>\n", text::thousands(count as u64))?;
+        for reason in reasons.iter().take(self.rows) {
+            let flag =
+                reason.verify_with.map(|flag| format!(" (to verify: {})", escaped(flag, MESSAGE))).unwrap_or_default();
+            writeln!(out, "- {}: {}{flag}", reason.results.len(), escaped(reason.message, MESSAGE))?;
+        }
+        for omission in report.omissions.iter().take(self.rows) {
+            writeln!(out, "- {} (to do it: {})", escaped(&omission.what, MESSAGE), escaped(&omission.flag, MESSAGE))?;
+        }
+        writeln!(out, "\n</details>")
     }
 }
 
@@ -94,34 +168,10 @@ fn support(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn table(title: &str, verdict: Verdict, findings: &[&Finding<'_>], out: &mut dyn Write) -> io::Result<()> {
-    if findings.is_empty() {
-        return Ok(());
-    }
-    // What does not fail a run stays folded away.
-    let folded = matches!(verdict, Verdict::Contested | Verdict::Advice);
-    let title = format!("{title} ({})", text::plural(findings.len() as u64, "requirement"));
-    if folded {
-        writeln!(out, "\n<details><summary>{title}</summary>\n")?;
-    } else {
-        writeln!(out, "\n### {title}\n")?;
-    }
-    writeln!(out, "| requirement | level | where | what was found |")?;
-    writeln!(out, "|---|---|---|---|")?;
-    for finding in findings.iter().take(ROWS) {
-        row(finding, out)?;
-    }
-    let left = findings.len().saturating_sub(ROWS);
-    if left > 0 {
-        writeln!(out, "\n{} more in the result file.", text::thousands(left as u64))?;
-    }
-    if folded { writeln!(out, "\n</details>") } else { Ok(()) }
-}
-
 fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(variant) = finding.variants.first() else { return Ok(()) };
     let requirement = escaped(finding.requirement, 120);
-    let requirement = match finding.infos.first().map(|info| info.link.as_str()).filter(|link| plain_link(link)) {
+    let requirement = match finding.infos.first().and_then(|info| plain::link(info)) {
         Some(link) => format!("[{requirement}]({link})"),
         None => requirement,
     };
@@ -143,26 +193,8 @@ fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "| {requirement} | {} | {place} | {found} |", escaped(finding.level, 20))
 }
 
-fn not_verified(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let reasons = merge::merge_by_reason(report, Verdict::NotVerified);
-    if reasons.is_empty() && report.omissions.is_empty() {
-        return Ok(());
-    }
-    let count: usize = reasons.iter().map(|reason| reason.results.len()).sum();
-    writeln!(out, "\n<details><summary>Not verified ({})</summary>\n", text::thousands(count as u64))?;
-    for reason in reasons.iter().take(ROWS) {
-        let flag =
-            reason.verify_with.map(|flag| format!(" (to verify: {})", escaped(flag, MESSAGE))).unwrap_or_default();
-        writeln!(out, "- {}: {}{flag}", reason.results.len(), escaped(reason.message, MESSAGE))?;
-    }
-    for omission in report.omissions.iter().take(ROWS) {
-        writeln!(out, "- {} (to do it: {})", escaped(&omission.what, MESSAGE), escaped(&omission.flag, MESSAGE))?;
-    }
-    writeln!(out, "\n</details>")
-}
-
 /// A bounded text in which nothing is markup.
-fn escaped(text: &str, limit: usize) -> String {
+pub(crate) fn escaped(text: &str, limit: usize) -> String {
     let text = text::clean(&text::bounded(text, limit));
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -186,13 +218,6 @@ fn escaped(text: &str, limit: usize) -> String {
     out
 }
 
-/// A link of ours: a result file may hold anything.
-fn plain_link(link: &str) -> bool {
-    link.starts_with("https://")
-        && link.len() < 500
-        && link.chars().all(|c| c.is_ascii_alphanumeric() || "/:.-_#?=%~".contains(c))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,12 +231,5 @@ mod tests {
         assert_eq!(escaped("- a", 99), "&#45; a");
         assert_eq!(escaped("1. a", 99), "1&#46; a");
         assert_eq!(escaped("a well-known id, 1.5 s.", 99), "a well-known id, 1&#46;5 s.");
-    }
-
-    #[test]
-    fn only_plain_links_are_links() {
-        assert!(plain_link("https://modelcontextprotocol.io/specification/2026-07-28/basic/index#x"));
-        assert!(!plain_link("javascript:alert(1)"));
-        assert!(!plain_link("https://x/) ![y](https://z"));
     }
 }

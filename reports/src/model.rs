@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     pub version: u32,
     pub tool: Tool,
@@ -26,6 +27,12 @@ pub struct Report {
     /// Facts worth telling that are no verdicts, such as capabilities seen.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What the catalogue and the suite of the run know of each feature.
+    #[serde(default)]
+    pub features: Vec<FeatureCoverage>,
+    /// When the run began, in UTC, as `2026-07-28T12:00:00Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
     /// Set when the run ended early; the results so far are whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<String>,
@@ -39,6 +46,7 @@ impl Report {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tool {
     pub name: String,
     pub version: String,
@@ -47,6 +55,7 @@ pub struct Tool {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Target {
     /// `ok`, or why the server could not be judged.
     pub status: TargetStatus,
@@ -65,6 +74,7 @@ pub struct Target {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetStatus {
     Ok,
@@ -89,6 +99,7 @@ pub enum TargetStatus {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RevisionSupport {
     pub revision: String,
     pub supported: bool,
@@ -100,6 +111,7 @@ pub struct RevisionSupport {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     Fail,
@@ -112,8 +124,37 @@ pub enum Verdict {
     Pass,
 }
 
+impl Verdict {
+    /// From the gravest to the mildest.
+    pub const ALL: [Self; 8] = [
+        Self::Fail,
+        Self::HarnessError,
+        Self::Warn,
+        Self::Contested,
+        Self::Advice,
+        Self::NotVerified,
+        Self::NotApplicable,
+        Self::Pass,
+    ];
+
+    /// The name in a result file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::HarnessError => "harness-error",
+            Self::Warn => "warn",
+            Self::Contested => "contested",
+            Self::Advice => "advice",
+            Self::NotVerified => "not-verified",
+            Self::NotApplicable => "not-applicable",
+            Self::Pass => "pass",
+        }
+    }
+}
+
 /// One verdict: a requirement, a subject, a revision and a transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckResult {
     /// Id of the case or rule.
     pub check: String,
@@ -141,6 +182,7 @@ pub struct CheckResult {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Excerpt>,
@@ -159,6 +201,7 @@ pub struct Evidence {
 
 /// A piece of what went over the wire, as text (unprintable bytes escaped as `\xNN`), with a caret range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Excerpt {
     /// Status and headers, or the SSE event's fields, one a line; empty over stdio.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -173,12 +216,14 @@ pub struct Excerpt {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TraceRef {
     pub file: String,
     pub event: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct Summary {
     pub pass: u64,
@@ -230,6 +275,7 @@ impl Summary {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cost {
     pub process_starts: u64,
     pub requests: u64,
@@ -241,6 +287,7 @@ pub struct Cost {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RequirementInfo {
     pub id: String,
     pub revision: String,
@@ -254,7 +301,40 @@ pub struct RequirementInfo {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Omission {
     pub what: String,
     pub flag: String,
+}
+
+/// How much of a feature could be judged at all by the suite that ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FeatureCoverage {
+    /// The id of the feature.
+    pub feature: String,
+    pub revision: String,
+    /// Requirements that a client could see broken.
+    pub requirements: u64,
+    /// Of these, how many a proven check judges.
+    pub judged: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published schema of a result file is made from the types: `UPDATE_SCHEMA=1 cargo test -p mcp-conform-reports`.
+    #[test]
+    fn the_published_schema_is_that_of_the_model() {
+        let mut schema = schemars::schema_for!(Report);
+        schema.insert("title".to_owned(), "Result file of mcp-conform, version 1".into());
+        let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/result-1.schema.json");
+            std::fs::write(path, text).expect("the schema can be written");
+            return;
+        }
+        assert!(text == crate::json::SCHEMA, "the model changed: UPDATE_SCHEMA=1 writes reports/schema anew");
+    }
 }

@@ -9,10 +9,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::badge::Badge;
 use crate::exit::Exit;
+use crate::github::GitHub;
+use crate::html::Html;
 use crate::json::Json;
+use crate::junit::JUnit;
 use crate::markdown::Markdown;
 use crate::model::Report;
+use crate::sarif::Sarif;
+use crate::tap::Tap;
 use crate::terminal::Terminal;
 use crate::text;
 
@@ -28,7 +34,7 @@ pub trait Renderer: Send + Sync {
 }
 
 /// Every format that `--report` knows.
-pub static FORMATS: &[&dyn Renderer] = &[&Terminal, &Json, &Markdown];
+pub static FORMATS: &[&dyn Renderer] = &[&Terminal, &Json, &Html, &Markdown, &JUnit, &Sarif, &Tap, &Badge, &GitHub];
 
 /// Finds a format by its name.
 pub fn format(name: &str) -> Option<&'static dyn Renderer> {
@@ -89,6 +95,19 @@ impl Format {
     }
 }
 
+impl FromStr for Format {
+    type Err = SpecError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let names = || FORMATS.iter().map(|format| format.name());
+        format(name).map(Self).ok_or_else(|| SpecError::UnknownFormat {
+            name: text::clean(&text::bounded(name, 40)),
+            near: text::nearest(name, names()),
+            known: names().collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
 impl fmt::Debug for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.name())
@@ -125,20 +144,13 @@ impl FromStr for ReportSpec {
             Some((name, path)) => (name, Some(path)),
             None => (spec, None),
         };
-        let Some(renderer) = format(name) else {
-            let names = || FORMATS.iter().map(|format| format.name());
-            return Err(SpecError::UnknownFormat {
-                name: text::clean(&text::bounded(name, 40)),
-                near: text::nearest(name, names()),
-                known: names().collect::<Vec<_>>().join(", "),
-            });
-        };
+        let format: Format = name.parse()?;
         let path = match path {
             None | Some("-") => None,
-            Some("") => return Err(SpecError::NoPath { format: renderer.name() }),
+            Some("") => return Err(SpecError::NoPath { format: format.renderer().name() }),
             Some(path) => Some(PathBuf::from(path)),
         };
-        Ok(Self { format: Format(renderer), path })
+        Ok(Self { format, path })
     }
 }
 
@@ -162,11 +174,9 @@ mod tests {
 
     #[test]
     fn an_unknown_format_is_told_with_the_nearest() {
-        assert_eq!(
-            parse("jsno:x"),
-            Err("unknown report format `jsno`, did you mean `json`?, known are terminal, json, markdown".to_owned())
-        );
-        assert_eq!(parse(""), Err("unknown report format ``, known are terminal, json, markdown".to_owned()));
+        let known = "known are terminal, json, html, markdown, junit, sarif, tap, badge, github";
+        assert_eq!(parse("jsno:x"), Err(format!("unknown report format `jsno`, did you mean `json`?, {known}")));
+        assert_eq!(parse(""), Err(format!("unknown report format ``, {known}")));
         assert_eq!(
             parse("json:"),
             Err("`json:` names no file, write `json:FILE`, or `json` for standard output".to_owned())

@@ -3,13 +3,14 @@
 //! From what matters most to what matters least: which revisions are supported, what is broken with proof, what could
 //! not be judged and how it could be, what the run cost, how it ends. Everything from outside is escaped and bounded.
 
-mod excerpt;
 mod sheet;
+pub mod support;
 
 use std::io::{self, Write};
 
 use anstyle::Style;
 
+use crate::excerpt;
 use crate::merge::{self, Finding, Reason, Variant};
 use crate::model::{CheckResult, Excerpt, Report, Summary, TargetStatus, Verdict};
 use crate::render::{Detail, Options, Renderer};
@@ -51,6 +52,9 @@ impl Renderer for Terminal {
             page.passes(report);
         }
         if options.detail > Detail::Quiet {
+            if report.target.status == TargetStatus::Ok {
+                support::short(&mut page, report);
+            }
             page.closing(report);
         }
         page.last(report, options);

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use mcp_conform_reports::render::ReportSpec;
+use mcp_conform_reports::render::{Format, ReportSpec};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Judge a server
     Run(Box<RunArgs>),
+    /// Turn result files into any format; several of them into a matrix
+    Report(Box<ReportArgs>),
     /// Write mcp-conform.toml, and a workflow for GitHub
     Init(InitArgs),
     /// List the cases and rules
@@ -135,6 +137,47 @@ pub(crate) struct ValidateArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct ReportArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ReportCommand>,
+    /// What `run --report json:FILE` or `report merge` wrote
+    pub(crate) files: Vec<PathBuf>,
+    /// The format; of several files: html, markdown or json
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    /// Where it goes, instead of standard output
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// What the server supports of each revision and what is missing, without the single results
+    #[arg(long)]
+    pub(crate) support: bool,
+    /// Only what was found in this revision
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) revision: Vec<String>,
+    /// Only the verdicts and what fails
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// What passes and what does not apply, too
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReportCommand {
+    /// Join results: those of one server become one result, several servers one file
+    Merge {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Where it goes, instead of standard output
+        #[arg(long, short, value_name = "PATH")]
+        output: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a result file
+    Schema,
+}
+
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct RunArgs {
@@ -235,7 +278,7 @@ pub(crate) struct RunArgs {
     /// More not-verified verdicts than this end with exit code 4
     #[arg(long, value_name = "N", help_heading = "Outcome")]
     pub(crate) max_unverified: Option<u64>,
-    /// A report: terminal, json or markdown, to standard output or a file
+    /// A report, to standard output or a file: terminal, json, html, markdown, junit, sarif, tap, badge or github
     #[arg(long, value_name = "FORMAT[:PATH]", help_heading = "Outcome")]
     pub(crate) report: Vec<ReportSpec>,
     /// Keep the trace of every conversation in this folder

@@ -9,6 +9,7 @@ use super::{
     error::UsageError,
     init::init,
     judge_server::judge_server,
+    report::report,
     show,
     validate::validate,
 };
@@ -33,6 +34,7 @@ pub fn main() -> ExitCode {
             return mcp_reference_server::main_with_args(args);
         }
         Command::Run(args) => judge_server(args),
+        Command::Report(args) => report(args),
         Command::Init(args) => init(args),
         Command::List(args) => show::list(args),
         Command::Explain { id, cases } => show::explain(id, cases),

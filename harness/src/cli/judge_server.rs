@@ -1,9 +1,7 @@
 //! `mcp-conform run`: progress, Ctrl-C, reports and the exit code.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, IsTerminal, Write},
-    path::PathBuf,
+    io::{self, IsTerminal},
     sync::Arc,
     time::Duration,
 };
@@ -20,9 +18,11 @@ use super::{
     args::{FailOn, RunArgs},
     config,
     error::UsageError,
+    output,
     plan::plan,
 };
 use crate::{
+    coverage::features,
     process,
     run::{Control, Progress, run},
 };
@@ -32,7 +32,9 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     let options = plan(args)?;
     let specs = specs(&args.report)?;
     for spec in &specs {
-        check_writable(spec)?;
+        if let Some(path) = &spec.path {
+            output::check_writable(path, "report")?;
+        }
     }
     process::become_subreaper();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -41,7 +43,9 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
         .map_err(|error| UsageError::Other(format!("the runtime could not be started: {error}")))?;
     let bar = progress_bar(args.quiet);
     let (stop, stopped) = watch::channel(None);
-    let report = runtime.block_on(async {
+    let cases = options.cases.clone();
+    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let mut report = runtime.block_on(async {
         tokio::spawn(interrupts(stop));
         let shown = bar.clone();
         let progress = Arc::new(move |progress: Progress| show_progress(&shown, &progress));
@@ -50,6 +54,8 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     bar.finish_and_clear();
     // Blocked reads of standard input or a name look-up must not hold up the end.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    report.started = Some(started);
+    report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
     let asked = args.revision.clone();
     let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,
@@ -85,64 +91,15 @@ fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     Ok(specs)
 }
 
-/// An output that cannot be written is an error before the run, not after it.
-fn check_writable(spec: &ReportSpec) -> Result<(), UsageError> {
-    let Some(path) = &spec.path else { return Ok(()) };
-    let existed = path.exists();
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    opened.map_err(|error| UsageError::Unwritable { path: path.clone(), flag: "report", error })?;
-    if !existed {
-        // Only the proof was wanted; an empty report must not lie about if the run is killed.
-        let _ = std::fs::remove_file(path);
-    }
-    Ok(())
-}
-
 fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
     };
+    let options = Options { detail, exit: Some(exit), ..Options::default() };
     let renderer = spec.format.renderer();
-    match &spec.path {
-        Some(path) => {
-            let options = Options { detail, exit: Some(exit), ..Options::default() };
-            let unwritable = |error| UsageError::Unwritable { path: path.clone(), flag: "report", error };
-            // Written beside and moved, so that a reader never sees half a report.
-            let part = part_of(path);
-            let mut file = io::BufWriter::new(File::create(&part).map_err(unwritable)?);
-            renderer.render(report, &options, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
-            std::fs::rename(&part, path).map_err(unwritable)
-        }
-        None => {
-            let mut out = anstream::AutoStream::auto(io::stdout());
-            let styled = out.current_choice() != anstream::ColorChoice::Never && io::stdout().is_terminal();
-            let width = terminal_width();
-            let options = Options { detail, exit: Some(exit), styled, width };
-            match renderer.render(report, &options, &mut out).and_then(|()| out.flush()) {
-                // A pager that was closed has seen enough.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                other => other.map_err(|error| UsageError::Other(format!("standard output: {error}"))),
-            }
-        }
-    }
-}
-
-fn part_of(path: &std::path::Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".part");
-    path.with_file_name(name)
-}
-
-fn terminal_width() -> usize {
-    const WIDEST: usize = 120;
-    let columns = if io::stdout().is_terminal() { console_width() } else { None };
-    columns.unwrap_or(100).clamp(60, WIDEST)
-}
-
-fn console_width() -> Option<usize> {
-    std::env::var("COLUMNS").ok()?.parse().ok()
+    output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))
 }
 
 fn progress_bar(quiet: bool) -> ProgressBar {

@@ -6,7 +6,9 @@ mod entry;
 mod error;
 mod init;
 mod judge_server;
+mod output;
 mod plan;
+mod report;
 mod show;
 mod validate;
 

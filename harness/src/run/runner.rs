@@ -451,6 +451,9 @@ impl Runner {
             },
             omissions: found.omissions,
             notes: found.notes,
+            // The caller knows the suite and the clock.
+            features: Vec::new(),
+            started: None,
             interrupted,
         };
         mcp_conform_reports::order::sort(&mut report);

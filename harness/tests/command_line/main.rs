@@ -8,6 +8,7 @@ mod demo;
 mod ending;
 mod fixture;
 mod output;
+mod report;
 mod secrets;
 mod server;
 mod url;

@@ -270,7 +270,7 @@ pub(crate) const STATUSES: [TargetStatus; 9] = [
 const JSONRPC: &str = "Every message is a JSON-RPC 2.0 message: its jsonrpc member is the string 2.0.";
 const UNIQUE: &str = "No two tools of a server share a name.";
 
-fn empty() -> Report {
+pub(crate) fn empty() -> Report {
     Report {
         version: VERSION,
         tool: Tool { name: "mcp-conform".into(), version: "0.1.0".into(), seed: 7 },
@@ -302,6 +302,8 @@ fn empty() -> Report {
         requirements: vec![],
         omissions: vec![],
         notes: vec![],
+        features: vec![],
+        started: Some("2026-07-28T12:00:00Z".into()),
         interrupted: None,
     }
 }

@@ -119,3 +119,34 @@ fn other_files_are_refused_by_name() {
     assert!(message(br#"{"version": 1}"#).starts_with("a damaged result file: "));
     assert!(message("[".repeat(100_000).as_bytes()).starts_with("not a result file"));
 }
+
+/// Kept as it was written before anything was added to version 1. It is never written anew.
+const VERSION_1: &str = include_str!("samples/version-1.json");
+
+#[test]
+fn the_first_files_are_still_read() {
+    let report = json::read(VERSION_1.as_bytes()).expect("a file of version 1");
+    assert_eq!(report.summary, Summary::of(&report.results));
+    assert_eq!((report.summary.fail, report.summary.warn, report.summary.not_verified), (1, 23, 59));
+    assert!(report.features.is_empty() && report.started.is_none());
+}
+
+#[test]
+fn every_result_file_fits_the_published_schema() {
+    let schema: Value = serde_json::from_str(json::SCHEMA).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    let own = [fixture::clean(), fixture::everything(), fixture::hostile(), fixture::interrupted(), fixture::empty()];
+    let own = own.iter().map(value).chain(fixture::STATUSES.map(|status| value(&fixture::unavailable(status))));
+    let first = serde_json::from_str(VERSION_1).expect("the sample is JSON");
+    for file in own.chain([first]) {
+        let errors: Vec<_> = validator.iter_errors(&file).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+    // It is no schema that takes anything.
+    let mut broken = value(&fixture::everything());
+    broken["results"][0]["verdict"] = json!("perhaps");
+    assert!(!validator.is_valid(&broken));
+    broken = value(&fixture::everything());
+    broken.as_object_mut().expect("an object").remove("target");
+    assert!(!validator.is_valid(&broken));
+}

@@ -2,7 +2,10 @@
 
 mod exit;
 mod fixture;
+mod formats;
 mod json;
 mod markdown;
 mod merge;
+mod support;
 mod terminal;
+mod together;

@@ -7,24 +7,43 @@ use crate::model::Excerpt;
 use crate::text::{self, Escaper};
 
 /// Rows of text, carets under them, and what is not shown.
-pub(super) struct Layout {
-    pub(super) rows: Vec<Row>,
+pub(crate) struct Layout {
+    pub(crate) rows: Vec<Row>,
     /// What lies outside, as a remark; empty when all is shown.
-    pub(super) rest: String,
+    pub(crate) rest: String,
 }
 
 #[derive(Default)]
-pub(super) struct Row {
-    pub(super) text: String,
+pub(crate) struct Row {
+    pub(crate) text: String,
     /// Spaces and carets, or empty.
-    pub(super) carets: String,
+    pub(crate) carets: String,
+}
+
+/// A cleaned text that keeps its lines: for pages that wrap by themselves.
+pub(crate) fn unbroken(text: &str) -> String {
+    let mut escaper = Escaper::default();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => {
+                out.push_str(LINE_FEED);
+                out.push('\n');
+            }
+            '↵' => out.push_str("\\u{21B5}"),
+            c => {
+                escaper.push(c, &mut out);
+            }
+        }
+    }
+    out
 }
 
 /// The sign for a line feed.
 const LINE_FEED: &str = "↵";
 
 /// The part of `excerpt` around its caret in at most `max_rows` rows of `columns`.
-pub(super) fn layout(excerpt: &Excerpt, columns: usize, max_rows: usize) -> Layout {
+pub(crate) fn layout(excerpt: &Excerpt, columns: usize, max_rows: usize) -> Layout {
     let (columns, max_rows) = (columns.max(16), max_rows.max(2));
     let total = excerpt.text.chars().count();
     if total == 0 {
@@ -82,7 +101,8 @@ pub(super) fn layout(excerpt: &Excerpt, columns: usize, max_rows: usize) -> Layo
     Layout { rows, rest: rest(before, after, excerpt.cut) }
 }
 
-fn rest(before: usize, after: usize, cut: usize) -> String {
+/// What is not shown, as a remark; empty when all is.
+pub(crate) fn rest(before: usize, after: usize, cut: usize) -> String {
     let mut parts = Vec::new();
     if before > 0 {
         parts.push(format!("{} before", text::plural(before as u64, "character")));

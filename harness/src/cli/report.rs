@@ -1,0 +1,117 @@
+//! `mcp-conform report`: result files become any format, later and elsewhere.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use mcp_conform_reports::{
+    html, join, json, markdown, matrix,
+    model::{Report, Summary},
+    render::{Detail, Format, Options},
+    terminal,
+};
+
+use super::{
+    args::{ReportArgs, ReportCommand},
+    error::UsageError,
+    output,
+};
+
+pub(crate) fn report(args: &ReportArgs) -> Result<u8, UsageError> {
+    match &args.command {
+        Some(ReportCommand::Merge { files, output }) => merge(files, output.as_deref()),
+        Some(ReportCommand::Schema) => {
+            output::write(None, "output", Options::default(), |_, out| out.write_all(json::SCHEMA.as_bytes()))?;
+            Ok(0)
+        }
+        None => render(args),
+    }
+}
+
+fn render(args: &ReportArgs) -> Result<u8, UsageError> {
+    if args.files.is_empty() {
+        return Err(UsageError::Other("no result file was named\n  name what run --report json:FILE wrote".to_owned()));
+    }
+    if let Some(path) = &args.output {
+        output::check_writable(path, "output")?;
+    }
+    let mut reports = Vec::new();
+    for file in &args.files {
+        reports.append(&mut read(file)?);
+    }
+    for revision in &args.revision {
+        if !reports.iter().any(|report| report.revisions.iter().any(|known| known.revision == *revision)) {
+            let help = "name one that the result file tells of";
+            return Err(UsageError::flag("revision", revision, "is in no result file", help));
+        }
+    }
+    if !args.revision.is_empty() {
+        reports.iter_mut().for_each(|report| narrow(report, &args.revision));
+    }
+    let format = args.format.unwrap_or_else(Format::terminal);
+    let detail = match (args.quiet, args.verbose) {
+        (true, _) => Detail::Quiet,
+        (_, true) => Detail::Verbose,
+        _ => Detail::Normal,
+    };
+    let options = Options { detail, ..Options::default() };
+    let name = format.renderer().name();
+    type Render<'a> = Box<dyn FnOnce(&Options, &mut dyn Write) -> io::Result<()> + 'a>;
+    let render: Render<'_> = match (args.support, reports.as_slice(), name) {
+        (false, [one], _) => Box::new(move |options, out| format.renderer().render(one, options, out)),
+        (true, [one], "terminal") => Box::new(move |options, out| terminal::support::write(one, options, out)),
+        (true, [one], "markdown") => Box::new(move |_, out| markdown::support::write(one, out)),
+        (true, [one], "html") => Box::new(move |options, out| html::support::write(one, options, out)),
+        (true, [one], "json") => Box::new(move |_, out| json::support(one, out)),
+        (true, [_], _) => return Err(misfit(name, "the support report is told", "terminal, markdown, html and json")),
+        (true, ..) => {
+            let help = "name one result file; without --support several make a matrix";
+            return Err(UsageError::Other(format!("--support tells of one server\n  {help}")));
+        }
+        (false, many, "html") => Box::new(move |_, out| html::matrix::write(many, out)),
+        (false, many, "markdown") => Box::new(move |_, out| matrix::markdown(many, out)),
+        (false, many, "json") => Box::new(move |_, out| matrix::json(many, out)),
+        (false, ..) => return Err(misfit(name, "several servers are told", "html, markdown and json")),
+    };
+    output::write(args.output.as_deref(), "output", options, render)?;
+    Ok(0)
+}
+
+fn misfit(format: &str, what: &str, formats: &str) -> UsageError {
+    UsageError::Other(format!("--format {format}: {what} in {formats}\n  give --format one of these"))
+}
+
+fn merge(files: &[PathBuf], path: Option<&Path>) -> Result<u8, UsageError> {
+    if let Some(path) = path {
+        output::check_writable(path, "output")?;
+    }
+    let mut reports = Vec::new();
+    for file in files {
+        reports.append(&mut read(file)?);
+    }
+    let merged = join::join(reports);
+    output::write(path, "output", Options::default(), |_, out| join::write(&merged, out))?;
+    Ok(0)
+}
+
+fn read(path: &Path) -> Result<Vec<Report>, UsageError> {
+    let file = File::open(path).map_err(|error| UsageError::Unreadable {
+        path: path.to_owned(),
+        error,
+        help: "name what run --report json:FILE wrote".to_owned(),
+    })?;
+    join::read_from(file).map_err(|error| {
+        UsageError::Other(format!("{}: {error}\n  name what run --report json:FILE wrote", path.display()))
+    })
+}
+
+/// Leaves what the chosen revisions have.
+fn narrow(report: &mut Report, revisions: &[String]) {
+    report.results.retain(|result| revisions.contains(&result.revision));
+    report.revisions.retain(|support| revisions.contains(&support.revision));
+    report.requirements.retain(|info| revisions.contains(&info.revision));
+    report.features.retain(|coverage| revisions.contains(&coverage.revision));
+    report.summary = Summary::of(&report.results);
+}

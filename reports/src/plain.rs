@@ -1,0 +1,106 @@
+//! A result as lines of plain text, for the formats that have one field for all of it.
+
+use crate::excerpt;
+use crate::model::{CheckResult, Excerpt, Report, RequirementInfo};
+use crate::text;
+
+/// Characters of a message.
+pub(crate) const MESSAGE: usize = 1_000;
+/// Characters of a command to be copied.
+const COMMAND: usize = 4_000;
+/// Columns and rows of an excerpt.
+const COLUMNS: usize = 100;
+const ROWS: usize = 8;
+/// Lines of an excerpt's head.
+const HEAD: usize = 12;
+
+/// What a test is called in a list of all: the requirement, what was judged, and over which transport.
+pub(crate) fn name(result: &CheckResult) -> String {
+    let mut name = text::bounded(&result.requirement, 200);
+    if !result.subject.is_empty() {
+        name.push_str(&format!(" [{}]", text::bounded(&result.subject, 200)));
+    }
+    name.push_str(&format!(" over {} by {}", text::bounded(&result.transport, 40), text::bounded(&result.check, 200)));
+    text::clean(&name)
+}
+
+pub(crate) fn message(result: &CheckResult) -> String {
+    text::clean(&text::bounded(&result.message, MESSAGE))
+}
+
+/// Everything that mends or proves a finding, one cleaned line each.
+pub(crate) fn lines(report: &Report, result: &CheckResult) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut put = |label: &str, text: &str, limit: usize| {
+        if !text.is_empty() {
+            out.push(format!("{label:<9} {}", text::clean(&text::bounded(text, limit))));
+        }
+    };
+    if let Some(info) = report.requirement(&result.requirement, &result.revision) {
+        put(&result.level, &info.text, MESSAGE);
+        put("see", link(info).unwrap_or_default(), COMMAND);
+    }
+    put("found", &result.message, MESSAGE);
+    for (label, shown) in exchange(result) {
+        let mut label = label;
+        for line in shown.head.iter().take(HEAD) {
+            put(label, line, 300);
+            label = "";
+        }
+        let layout = excerpt::layout(shown, COLUMNS, ROWS);
+        for row in &layout.rows {
+            put(label, &row.text, usize::MAX);
+            label = "";
+            put("", row.carets.trim_end(), usize::MAX);
+        }
+        put("", &layout.rest, MESSAGE);
+    }
+    put("fix", result.fix.as_deref().unwrap_or_default(), MESSAGE);
+    put("repro", result.evidence.repro.as_deref().unwrap_or_default(), COMMAND);
+    if let Some(trace) = &result.evidence.trace {
+        put("trace", &format!("{}, event {}", text::bounded(&trace.file, 300), trace.event), MESSAGE);
+    }
+    out
+}
+
+/// The pieces of the exchange that are there, as they are told.
+pub(crate) fn exchange(result: &CheckResult) -> impl Iterator<Item = (&'static str, &Excerpt)> {
+    let evidence = &result.evidence;
+    [("control", &evidence.control), ("sent", &evidence.sent), ("received", &evidence.received)]
+        .into_iter()
+        .filter_map(|(label, excerpt)| Some((label, excerpt.as_ref()?)))
+}
+
+/// The link of a requirement, if it is one that nothing can hide in: a result file may hold anything.
+pub(crate) fn link(info: &RequirementInfo) -> Option<&str> {
+    let link = info.link.as_str();
+    let plain = link.starts_with("https://")
+        && link.len() < 500
+        && link.chars().all(|c| c.is_ascii_alphanumeric() || "/:.-_#?=%~".contains(c));
+    plain.then_some(link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(link: &str) -> RequirementInfo {
+        let empty = String::new;
+        RequirementInfo {
+            id: empty(),
+            revision: empty(),
+            level: empty(),
+            grade: empty(),
+            area: empty(),
+            text: empty(),
+            link: link.to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_plain_links_are_links() {
+        assert!(link(&info("https://modelcontextprotocol.io/specification/2026-07-28/basic/index#x")).is_some());
+        assert!(link(&info("javascript:alert(1)")).is_none());
+        assert!(link(&info("https://x/) ![y](https://z")).is_none());
+    }
+}

@@ -1,0 +1,221 @@
+//! The formats for other programs: snapshots, their schemas, and what holds for all of them.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use mcp_conform_reports::exit::{self, Policy};
+use mcp_conform_reports::model::{Report, Summary, TargetStatus, Verdict};
+use mcp_conform_reports::render::{self, FORMATS, Options};
+use serde_json::Value;
+
+use crate::fixture;
+
+fn page(format: &str, report: &Report) -> String {
+    let exit = Some(exit::decide(report, &Policy::default()));
+    let renderer = render::format(format).expect("a format of ours");
+    render::to_string(renderer, report, &Options { exit, ..Options::default() })
+}
+
+/// Every kind of report that a renderer may be handed.
+fn reports() -> Vec<Report> {
+    let own = [
+        fixture::clean(),
+        fixture::everything(),
+        fixture::hostile(),
+        fixture::many(),
+        fixture::interrupted(),
+        fixture::empty(),
+    ];
+    own.into_iter().chain(fixture::STATUSES.map(fixture::unavailable)).collect()
+}
+
+/// A schema of others that lies beside a checkout of the project's own machines, not in the repository.
+fn third_party(file: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/third-party");
+    let path = folder.join(file);
+    if !path.is_file() {
+        left_out(&format!("{file} is not in ../shared/third-party beside this checkout"));
+        return None;
+    }
+    Some(path)
+}
+
+/// Past the capture of a test's output: who runs the tests has to learn of it.
+fn left_out(why: &str) {
+    writeln!(std::io::stderr(), "LEFT OUT: {why}").expect("standard error is open");
+}
+
+macro_rules! snapshots {
+    ($($name:ident: $format:literal of $fixture:expr;)*) => {
+        $(#[test] fn $name() { insta::assert_snapshot!(page($format, &$fixture)); })*
+    };
+}
+
+snapshots! {
+    junit_everything: "junit" of fixture::everything();
+    junit_hostile: "junit" of fixture::hostile();
+    junit_unavailable: "junit" of fixture::unavailable(TargetStatus::Exited);
+    sarif_everything: "sarif" of fixture::everything();
+    sarif_hostile: "sarif" of fixture::hostile();
+    tap_everything: "tap" of fixture::everything();
+    tap_hostile: "tap" of fixture::hostile();
+    tap_unavailable: "tap" of fixture::unavailable(TargetStatus::Exited);
+    github_everything: "github" of fixture::everything();
+    github_hostile: "github" of fixture::hostile();
+    badge_everything: "badge" of fixture::everything();
+    badge_clean: "badge" of fixture::clean();
+    badge_hostile: "badge" of fixture::hostile();
+}
+
+/// A page without its style and script, which are files of their own.
+fn markup(page: &str) -> String {
+    let mut out = page.to_owned();
+    for element in ["style", "script"] {
+        let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+        if let (Some(start), Some(end)) = (out.find(&open), out.find(&close)) {
+            out.replace_range(start + open.len()..end, "…");
+        }
+    }
+    let hash = out.split("sha256-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a hash").to_owned();
+    out.replace(&hash, "…")
+}
+
+#[test]
+fn html_everything() {
+    insta::assert_snapshot!(markup(&page("html", &fixture::everything())));
+}
+
+#[test]
+fn html_unavailable() {
+    insta::assert_snapshot!(markup(&page("html", &fixture::unavailable(TargetStatus::Exited))));
+}
+
+#[test]
+fn junit_is_valid_by_its_schema() {
+    let Some(schema) = third_party("JUnit.xsd") else { return };
+    if Command::new("xmllint").arg("--version").output().is_err() {
+        left_out("xmllint is not there (apt-get install libxml2-utils)");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("mcp-conform-junit-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the files");
+    let files: Vec<PathBuf> = reports()
+        .iter()
+        .enumerate()
+        .map(|(index, report)| {
+            let file = folder.join(format!("{index}.xml"));
+            std::fs::write(&file, page("junit", report)).expect("a file in our folder");
+            file
+        })
+        .collect();
+    let checked = Command::new("xmllint").args(["--noout", "--nonet", "--schema"]).arg(schema).args(&files).output();
+    std::fs::remove_dir_all(&folder).expect("our folder");
+    let checked = checked.expect("xmllint runs");
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+}
+
+#[test]
+fn sarif_is_valid_by_its_schema() {
+    let Some(schema) = third_party("sarif-schema-2.1.0.json") else { return };
+    let schema = std::fs::read(schema).expect("the schema");
+    let schema: Value = serde_json::from_slice(&schema).expect("the schema is JSON");
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("the schema is one");
+    for report in reports() {
+        let log: Value = serde_json::from_str(&page("sarif", &report)).expect("SARIF is JSON");
+        let errors: Vec<_> = validator.iter_errors(&log).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+}
+
+#[test]
+fn sarif_rules_have_help_and_a_link() {
+    let log: Value = serde_json::from_str(&page("sarif", &fixture::everything())).expect("SARIF is JSON");
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    for result in run["results"].as_array().expect("results") {
+        let index = result["ruleIndex"].as_u64().expect("an index");
+        let rule = &rules[usize::try_from(index).expect("a small index")];
+        assert_eq!(rule["id"], result["ruleId"]);
+        let link = rule.get("helpUri").and_then(Value::as_str);
+        assert!(rule["help"]["text"].as_str().is_some_and(|text| text.len() > 20 || link.is_none()), "{rule}");
+        assert!(link.is_none_or(|link| link.starts_with("https://modelcontextprotocol.io/")), "{rule}");
+    }
+    assert!(rules.iter().filter(|rule| rule.get("helpUri").is_some()).count() >= 5);
+}
+
+/// What each format says of the counts, read back out of it.
+#[test]
+fn all_formats_tell_the_same_counts() {
+    for report in reports() {
+        let summary = Summary::of(&report.results);
+        let of = |verdict: Verdict| summary.counts().into_iter().find(|(v, _)| *v == verdict).map_or(0, |(_, n)| n);
+        let file: Value = serde_json::from_str(&page("json", &report)).expect("JSON");
+        let sarif: Value = serde_json::from_str(&page("sarif", &report)).expect("SARIF");
+        let junit = page("junit", &report);
+        let tap = page("tap", &report);
+        let github = page("github", &report);
+        let html = page("html", &report);
+        for verdict in Verdict::ALL {
+            let (word, count) = (verdict.as_str(), of(verdict));
+            assert_eq!(file["summary"][word], count, "json {word}");
+            assert_eq!(sarif["runs"][0]["properties"]["summary"][word], count, "sarif {word}");
+            let property = format!("<property name=\"{word}\" value=\"");
+            let told: u64 = junit
+                .split(&property)
+                .skip(1)
+                .map(|rest| rest.split('"').next().and_then(|n| n.parse::<u64>().ok()).expect("a number"))
+                .sum();
+            assert_eq!(told, count, "junit {word}");
+            assert!(github.contains(&format!("{count} {word}")), "github {word}");
+            assert!(html.contains(&format!("data-count-{word}=\"{count}\"")), "html {word}");
+        }
+        let lines = |start: &str, with: &str| {
+            tap.lines().filter(|line| line.starts_with(start) && line.contains(with)).count() as u64
+        };
+        assert_eq!(lines("ok ", " # SKIP not-verified: "), of(Verdict::NotVerified));
+        assert_eq!(lines("ok ", " # SKIP not-applicable: "), of(Verdict::NotApplicable));
+        assert_eq!(lines("not ok ", " # TODO warn"), of(Verdict::Warn));
+        assert_eq!(lines("not ok ", " # TODO contested"), of(Verdict::Contested));
+        assert_eq!(lines("not ok ", " # TODO advice"), of(Verdict::Advice));
+        let todo = of(Verdict::Warn) + of(Verdict::Contested) + of(Verdict::Advice);
+        assert_eq!(lines("not ok ", "") - todo, of(Verdict::Fail) + of(Verdict::HarnessError));
+        let skipped = of(Verdict::NotVerified) + of(Verdict::NotApplicable);
+        assert_eq!(lines("ok ", "") - skipped, of(Verdict::Pass));
+        assert!(tap.contains(&format!("\n1..{}\n", report.results.len())));
+        let failures = junit.matches("<failure ").count() as u64;
+        let errors = junit.matches("<error ").count() as u64;
+        let ending = u64::from(report.target.status != TargetStatus::Ok || report.interrupted.is_some());
+        assert_eq!((failures, errors), (of(Verdict::Fail), of(Verdict::HarnessError) + ending));
+        assert_eq!(junit.matches("<skipped ").count() as u64, skipped);
+    }
+}
+
+#[test]
+fn no_format_lets_a_server_act_on_a_reader() {
+    for format in FORMATS {
+        let page = page(format.name(), &fixture::hostile());
+        let control = page.chars().find(|c| c.is_control() && *c != '\n');
+        assert!(control.is_none() || format.name() == "json", "a control character in {}", format.name());
+        let hidden = page.chars().find(|c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{200b}'..='\u{200f}' | '\u{feff}'));
+        // The result file is data: whoever reads it gets what was there, escaped as JSON only where JSON wants it.
+        assert!(hidden.is_none() || format.name() == "json", "a hidden character in {}", format.name());
+        let script = page.contains("<script>|");
+        assert!(
+            !script || matches!(format.name(), "json" | "terminal" | "tap" | "sarif" | "github"),
+            "{}",
+            format.name()
+        );
+        assert!(!page.contains("href=\"javascript:"), "{}", format.name());
+        // The result file keeps everything; every other page is bounded whatever the server said.
+        assert!(format.name() == "json" || page.len() < 400_000, "{}: {} bytes", format.name(), page.len());
+    }
+}
+
+#[test]
+fn annotations_are_bounded_and_one_a_line() {
+    let page = page("github", &fixture::many());
+    assert_eq!(page.lines().filter(|line| line.starts_with("::error ")).count(), 10);
+    assert_eq!(page.lines().filter(|line| line.starts_with("::warning ")).count(), 10);
+    assert!(page.lines().all(|line| line.starts_with("::")), "{page}");
+}
