@@ -1,9 +1,10 @@
 //! What every conversation of a run shares: numbers that must be unique over the run, counts, limits and deadlines.
 
 use std::{
+    collections::BTreeMap,
     num::NonZero,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
@@ -56,6 +57,8 @@ pub struct Bench {
     /// Processes that may be starting at once: a start is work for a whole core, and more than there are only make each
     /// other late.
     starting: Arc<Semaphore>,
+    /// Conversations that hold a session, by its id. Ids are unique, unless a server gives one twice.
+    sessions: Mutex<BTreeMap<String, u32>>,
 }
 
 impl Bench {
@@ -71,6 +74,7 @@ impl Bench {
             waited_us: AtomicU64::new(0),
             slowest_start_us: AtomicU64::new(0),
             starting: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, NonZero::get))),
+            sessions: Mutex::default(),
         }
     }
 
@@ -95,6 +99,27 @@ impl Bench {
     pub async fn turn_to_start(&self) -> Option<OwnedSemaphorePermit> {
         // It is never closed; and if it were, nothing would have to wait.
         self.starting.clone().acquire_owned().await.ok()
+    }
+
+    /// Notes that a conversation has a session.
+    pub fn hold_session(&self, id: &str) {
+        *self.sessions().entry(id.to_owned()).or_default() += 1;
+    }
+
+    /// Notes that it needs it no more. Whether nobody else has one of that id, so that it can be ended.
+    pub fn release_session(&self, id: &str) -> bool {
+        let mut sessions = self.sessions();
+        let Some(holders) = sessions.get_mut(id) else { return true };
+        *holders = holders.saturating_sub(1);
+        let last = *holders == 0;
+        if last {
+            sessions.remove(id);
+        }
+        last
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, u32>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes how long a process took from its first request to its first answer.

@@ -185,6 +185,9 @@ impl Conversation {
 
     /// Notes what the handshake or discovery brought.
     pub fn settle(&self, version: Revision, capabilities: Value, session: Option<String>) {
+        if let Some(id) = &session {
+            self.bench().hold_session(id);
+        }
         {
             let mut state = self.state();
             state.negotiated = Some(version);
@@ -468,7 +471,9 @@ impl Conversation {
         if std::mem::replace(&mut self.state().ended, true) {
             return;
         }
-        if self.transport() == Transport::Http && self.era() == Era::Legacy && self.session().is_some() {
+        if let Some(id) = self.session().filter(|_| self.transport() == Transport::Http && self.era() == Era::Legacy)
+            && self.bench().release_session(&id)
+        {
             self.delete_session().await;
         }
         let waited = self.shared.link.end(&self.shared.bench.deadlines).await;

@@ -160,14 +160,18 @@ impl Runner {
         self.add(results);
     }
 
-    /// A case counts by its run on a fresh conversation; what only failed on a shared one is told as advice.
+    /// A case counts by its run on a fresh conversation; what failed on a shared one and held there is told as advice.
     fn alone(&self, case: &Case, place: Place, shared: CaseOutcome, alone: CaseOutcome) -> CaseOutcome {
         let mut told = Vec::new();
         for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word.is_breach()) {
-            let again = alone.verdicts.iter().any(|other| {
-                other.requirement == verdict.requirement && other.subject == verdict.subject && other.word.is_breach()
-            });
-            if !again {
+            let mut same = alone
+                .verdicts
+                .iter()
+                .filter(|other| other.requirement == verdict.requirement && other.subject == verdict.subject);
+            // Where it could not be judged alone nothing is known of what it hangs on; that it was not verified stands.
+            let held = same.clone().any(|other| other.word == Word::Pass);
+            let again = same.any(|other| other.word.is_breach());
+            if held && !again {
                 let mut result = results::of_case(&case.id.node, place, verdict, None);
                 result.verdict = Verdict::Advice;
                 result.message = format!("depends on what came before on the same connection: {}", result.message);

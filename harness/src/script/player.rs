@@ -127,7 +127,8 @@ struct Gathered {
 pub(super) struct Player<'a> {
     pub case: &'a Case,
     pub stage: &'a Stage,
-    fresh: bool,
+    /// Played again alone: each of its conversations is a new one, and nothing is spared.
+    pub fresh: bool,
     gathered: Mutex<Gathered>,
     /// Controls by conversation and request, so that a loop over near misses sends its control once.
     controls: Mutex<BTreeMap<String, Control>>,

@@ -454,9 +454,10 @@ impl Player<'_> {
     async fn dispatch(&self, talk: &Conversation, call: Call) -> Result<Handle, Stop> {
         let kept = Some(call.clone());
         if let Some(key) = plain(&call)
+            && !self.fresh
             && self.stage.is_dead(&key)
         {
-            return Err(Stop::Missing(format!("{key} was asked twice and never answered, so it was not asked again")));
+            return Err(Stop::Missing(format!("{key} was asked often and never answered, so it was not asked again")));
         }
         match talk.send(call).await {
             Ok(ticket) => Ok(Handle { talk: talk.clone(), ticket, answer: None, call: kept, asked: None }),

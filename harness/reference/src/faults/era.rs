@@ -250,7 +250,10 @@ faults! { ERAS:
     MissingMetaInvalidRequest "missing-meta-invalid-request" T1 [Stdio Http]
         "requests without required metadata are refused with -32600"
         modern ["meta-missing-client-capabilities-rejected"]
-        collateral_modern ["meta-missing-object-rejected" "meta-missing-protocol-version-rejected"];
+        collateral_modern [
+            "meta-missing-object-rejected" "meta-missing-protocol-version-rejected" "meta-field-types"
+            "meta-required-on-every-method"
+        ];
     ClientInfoDemanded "client-info-demanded" T1 [Stdio Http]
         "requests without clientInfo are refused"
         modern ["meta-clientinfo-optional"];

@@ -201,7 +201,7 @@ faults! { MESSAGES:
         ]
         collateral_modern [
             "response-id-echo-exact" "response-exactly-one-per-request" "http-notification-202"
-            "http-notification-refused-status" "cancel-http-notification-unneeded"
+            "http-notification-refused-status" "cancel-http-notification-unneeded" "resulttype-present"
         ];
     RequestWithoutIdAnswered "request-without-id-answered" T1 [Stdio Http]
         "a request method without an id is answered"

@@ -22,7 +22,7 @@ faults! { STREAMS:
         legacy ["stdio-messages-terminated"]
         modern ["stdio-one-message-per-line"]
         collateral_legacy ["stdio-stdout-only-messages" "base-response-one-per-request"]
-        collateral_modern ["stdio-stdout-only-mcp" "response-exactly-one-per-request"];
+        collateral_modern ["stdio-stdout-only-mcp" "response-exactly-one-per-request" "stateless-interleaving"];
     StdoutBanner "stdout-banner" T2 [Stdio]
         "a banner is written to stdout before anything else"
         legacy ["stdio-stdout-only-messages"]
