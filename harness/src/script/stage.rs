@@ -48,11 +48,11 @@ pub struct Stage {
     pub pool: Pool,
     /// Whether the server ends after ordinary requests, too; found out when it first ends where it should not.
     pub frail: OnceCell<bool>,
-    /// How often a plain request of a method (and tool) got no answer at all.
+    /// How often in a row a plain request of a method (and tool) got no answer at all.
     pub dead: Mutex<BTreeMap<String, u32>>,
 }
 
-/// After so many sound requests without an answer nothing more is asked of a method: one hanging server must not cost an
+/// After so many sound requests in a row without an answer nothing more is asked of a method: one hanging server must not cost an
 /// hour.
 const DEAD_AFTER: u32 = 3;
 
@@ -250,6 +250,11 @@ impl Stage {
     /// Notes that a sound request got no answer.
     pub fn note_silence(&self, method: &str) {
         *self.dead.lock().unwrap_or_else(PoisonError::into_inner).entry(method.to_owned()).or_default() += 1;
+    }
+
+    /// Notes that one got an answer: it is not dead, whatever was before.
+    pub fn note_answer(&self, method: &str) {
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner).remove(method);
     }
 
     /// Whether a method was dead too often to be asked again.

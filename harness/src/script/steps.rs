@@ -475,11 +475,10 @@ impl Player<'_> {
             let odd = handle.call.as_ref().is_some_and(|call| plain(call).is_none());
             let time = within.or_else(|| odd.then(|| self.stage.odd_deadline()));
             let answer = handle.talk.answer(&handle.ticket, time).await;
-            if answer.kind == AnswerKind::Silence
-                && within.is_none()
-                && let Some(key) = handle.call.as_ref().and_then(plain)
-            {
-                self.stage.note_silence(&key);
+            match handle.call.as_ref().and_then(plain) {
+                Some(key) if answer.kind != AnswerKind::Silence => self.stage.note_answer(&key),
+                Some(key) if within.is_none() => self.stage.note_silence(&key),
+                _ => {}
             }
             if handle.ticket.method == "initialize" && handle.talk.negotiated().is_none() {
                 // A script that shakes hands by itself goes on with what was settled; a refusal settles nothing.
