@@ -54,7 +54,7 @@ pub struct Stage {
 
 /// After so many sound requests in a row without an answer nothing more is asked of a method: one hanging server must not cost an
 /// hour.
-const DEAD_AFTER: u32 = 3;
+const DEAD_AFTER: u32 = 5;
 
 /// Conversations that can be shared, by what they were opened with.
 #[derive(Debug, Default)]
