@@ -40,6 +40,11 @@ pub fn checks() -> &'static [CheckInfo] {
             roles: &["order"],
         },
         CheckInfo {
+            name: "pagination.cursors",
+            about: "asks for the second page several times with one cursor and compares what comes",
+            roles: &["stable"],
+        },
+        CheckInfo {
             name: "pagination.walk",
             about: "follows every cursor of a list method to the end, up to a limit of pages",
             roles: &["ends", "page-served", "items-once", "unique", "one-scope"],
@@ -81,6 +86,7 @@ pub(super) async fn run(
     match step.name.node.as_str() {
         "completion.references" => results::references(player, round, step, talk).await,
         "lists.order" => order::order(player, round, step, talk).await,
+        "pagination.cursors" => order::cursors(player, round, step, talk).await,
         "pagination.walk" => walk(player, round, step, talk).await,
         "resources.sizes" => results::sizes(player, round, step, talk).await,
         "tools.structured" => results::structured(player, round, step, talk).await,

@@ -92,7 +92,7 @@ fn arguments_of_tools() {
     let with = |value: &str, told: &[&str]| refuses(&["--server", TELLTALE, "--tool-args", value], told);
     with("echo", &["is no TOOL=JSON", "write --tool-args"]);
     with("echo={", &["is no JSON"]);
-    with("echo=[1]", &["arguments are a JSON object"]);
+    with("echo=[1]", &["has to be a JSON object"]);
     with("echo=@none.json", &["none.json cannot be read"]);
 }
 

@@ -1,4 +1,4 @@
-//! Whether a list comes in the same order every time: [`order`].
+//! Whether a list comes in the same order every time ([`order`]), and whether a cursor stands for one page ([`cursors`]).
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,8 @@ use crate::{
 const TIMES: usize = 3;
 const MOST_TIMES: usize = 12;
 const MOST_PAGES: usize = 20;
+/// Rounds in which a cursor has to be unstable, every time.
+const MOST_ROUNDS: usize = 5;
 
 pub(super) async fn order(
     player: &Player<'_>,
@@ -61,6 +63,54 @@ async fn compare(talk: &Conversation, method: &str, member: &str, key: &str) -> 
     Ok(Said { role: "order", word: Word::Pass, message, sources: Sources::default() })
 }
 
+/// Asks for one page several times.
+pub(super) async fn cursors(
+    player: &Player<'_>,
+    round: &Round,
+    step: &NamedCheck,
+    talk: &Conversation,
+) -> Result<(), Stop> {
+    let (method, member, _) = list_method(round, step)?;
+    let said = stable(talk, &method, member).await?;
+    tell(player, round, step, talk, &method, vec![said]);
+    Ok(())
+}
+
+async fn stable(talk: &Conversation, method: &str, member: &str) -> Result<Said, Stop> {
+    let mut broken = None;
+    // Somebody else may change what is listed between two requests, and change it back: what is unstable by itself is so
+    // every time.
+    for _ in 0..MOST_ROUNDS {
+        let (first, _) = page(talk, method, None).await?;
+        let Some(cursor) = first.as_ref().and_then(|result| result.get("nextCursor")).cloned() else {
+            return Ok(said_open("stable", "there was one page, so no cursor to use twice"));
+        };
+        let (second, _) = page(talk, method, Some(cursor.clone())).await?;
+        let (third, sources) = page(talk, method, Some(cursor)).await?;
+        let items = |result: &Option<Value>| result.as_ref().and_then(|result| result.get(member)).cloned();
+        let Some(second) = items(&second) else { return Ok(said_open("stable", "the second page could not be had")) };
+        if items(&third).as_ref() == Some(&second) {
+            let message = "the same cursor brought the same page".to_owned();
+            return Ok(Said { role: "stable", word: Word::Pass, message, sources: Sources::default() });
+        }
+        let what = if third.is_none() { "was not served" } else { "brought something else" };
+        let message = format!("the same cursor {what} the second time, in each of {MOST_ROUNDS} rounds");
+        broken = Some(Said { role: "stable", word: Word::Broken, message, sources });
+    }
+    Ok(broken.unwrap_or_else(|| said_open("stable", "no page was asked for")))
+}
+
+/// The result of one list request; `None` if it was refused.
+async fn page(talk: &Conversation, method: &str, cursor: Option<Value>) -> Result<(Option<Value>, Sources), Stop> {
+    let params = cursor.map(|cursor| json!({ "cursor": cursor }).into());
+    let call = Call { method: method.to_owned(), params, ..Call::default() };
+    let (sent, answer) = match talk.request(call, None).await {
+        Ok((ticket, answer)) => (Some(ticket.event), answer),
+        Err(error) => (None, send_failed(error)?),
+    };
+    Ok((answer.result(), Sources { sent, received: answer.event, ..Sources::default() }))
+}
+
 /// The names over all pages; `None` if a page was refused or the end was not reached.
 async fn names(
     talk: &Conversation,
@@ -72,17 +122,9 @@ async fn names(
     let mut cursor: Option<Value> = None;
     let mut sources = Sources::default();
     for _ in 0..MOST_PAGES {
-        let params = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }).into());
-        let call = Call { method: method.to_owned(), params, ..Call::default() };
-        let answer = match talk.request(call, None).await {
-            Ok((ticket, answer)) => {
-                sources.sent = Some(ticket.event);
-                answer
-            }
-            Err(error) => send_failed(error)?,
-        };
-        sources.received = answer.event;
-        let Some(result) = answer.result() else { return Ok((None, sources)) };
+        let (result, from) = page(talk, method, cursor.take()).await?;
+        sources = from;
+        let Some(result) = result else { return Ok((None, sources)) };
         let items = result.get(member).and_then(Value::as_array).into_iter().flatten();
         names.extend(items.filter_map(|item| item.get(key).and_then(Value::as_str)).map(str::to_owned));
         match result.get("nextCursor") {
