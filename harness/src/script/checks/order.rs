@@ -88,7 +88,10 @@ async fn stable(talk: &Conversation, method: &str, member: &str) -> Result<Said,
         let (second, _) = page(talk, method, Some(cursor.clone())).await?;
         let (third, sources) = page(talk, method, Some(cursor)).await?;
         let items = |result: &Option<Value>| result.as_ref().and_then(|result| result.get(member)).cloned();
-        let Some(second) = items(&second) else { return Ok(said_open("stable", "the second page could not be had")) };
+        let Some(second) = items(&second) else {
+            // A cursor that was used up in the round before is not served in this one.
+            return Ok(broken.unwrap_or_else(|| said_open("stable", "the second page could not be had")));
+        };
         if items(&third).as_ref() == Some(&second) {
             let message = "the same cursor brought the same page".to_owned();
             return Ok(Said { role: "stable", word: Word::Pass, message, sources: Sources::default() });
