@@ -41,7 +41,7 @@ impl Exit {
     /// What the code tells, as a sentence without a full stop.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Clean => "nothing that was judged is broken",
+            Self::Clean => "nothing is broken that --fail-on counts",
             Self::Findings => "something is broken that --fail-on counts, or a revision that was asked for is missing",
             Self::Usage => "the command line, the configuration or a case file cannot be used",
             Self::Unavailable => "the server could not be judged",

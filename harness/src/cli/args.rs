@@ -211,6 +211,9 @@ pub(crate) struct RunArgs {
     /// Settings of the configuration that win over its [run]
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
+    /// What was typed, where a configuration added to it, and the flags that stand for what it added
+    #[arg(skip)]
+    pub(crate) typed: Option<(String, Box<RunArgs>)>,
     /// The same as --server, already split
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,

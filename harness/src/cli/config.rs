@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{
     args::{FailOn, RunArgs},
     error::UsageError,
+    plan::quoted,
 };
 
 /// The file that is looked for in the working folder.
@@ -91,11 +92,14 @@ enum OneOrMore {
 
 /// The arguments with what the configuration adds.
 pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
+    let typed = args;
     let mut args = args.clone();
     let named_here = args.server.is_some() || args.url.is_some() || args.demo || !args.command.is_empty();
     if let Some(file) = args.from.clone() {
         let server = of_client(&file, args.name.as_deref())?;
         apply_server(&mut args, server, Path::new(""));
+        let name = typed.name.as_ref().map(|name| format!(" --name {}", quoted(name))).unwrap_or_default();
+        args.typed = Some((format!("--from {}{name}", quoted(&file.to_string_lossy())), Box::new(typed.clone())));
     }
     let Some((file, config)) = load(&args)? else {
         return match (&args.profile, &args.name) {
@@ -129,6 +133,14 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
             },
         };
         apply_server(&mut args, server, &folder);
+        let mut repro = Vec::new();
+        if let Some(file) = &typed.config {
+            repro.push(format!("--config {}", quoted(&file.to_string_lossy())));
+        }
+        if let Some(name) = &typed.name {
+            repro.push(format!("--name {}", quoted(name)));
+        }
+        args.typed = Some((repro.join(" "), Box::new(typed.clone())));
     }
     Ok(args)
 }

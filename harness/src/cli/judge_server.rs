@@ -9,7 +9,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcp_conform_reports::{
     exit::{self, Exit, Policy},
-    model::Report,
+    model::{CheckResult, Evidence, Report, RequirementInfo, Summary, TargetStatus, Verdict},
     render::{self, Detail, Options, ReportSpec},
 };
 use tokio::sync::watch;
@@ -57,6 +57,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
     let asked = args.revision.clone();
+    tell_missing(&mut report, &asked);
     let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,
         FailOn::Warn => exit::FailOn::Warn,
@@ -67,6 +68,45 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
         write_report(spec, &report, args, exit)?;
     }
     Ok(exit.code())
+}
+
+/// A revision that was asked for by name and is not supported is a finding, in every report.
+fn tell_missing(report: &mut Report, asked: &[String]) {
+    if report.target.status != TargetStatus::Ok || report.interrupted.is_some() {
+        return;
+    }
+    for revision in asked {
+        let Some(support) = report.revisions.iter().find(|support| support.revision == *revision && !support.supported)
+        else {
+            continue;
+        };
+        let transport = report.target.transports.first().cloned().unwrap_or_default();
+        report.results.push(CheckResult {
+            check: "revision-asked-for".to_owned(),
+            requirement: "own/revision-supported".to_owned(),
+            revision: revision.clone(),
+            transport,
+            verdict: Verdict::Fail,
+            level: "MUST".to_owned(),
+            subject: String::new(),
+            message: format!("{revision} was asked for and is not supported: {}", support.how),
+            evidence: Evidence::default(),
+            occasions: 1,
+            fix: Some(format!("Serve {revision}, or leave out --revision {revision}.")),
+            verify_with: None,
+        });
+        report.requirements.push(RequirementInfo {
+            id: "own/revision-supported".to_owned(),
+            revision: revision.clone(),
+            level: "MUST".to_owned(),
+            grade: "fail".to_owned(),
+            area: "own".to_owned(),
+            text: "The server supports the revision that --revision asks for.".to_owned(),
+            link: String::new(),
+        });
+    }
+    report.summary = Summary::of(&report.results);
+    mcp_conform_reports::order::sort(report);
 }
 
 /// The reports that were asked for, and the terminal's unless another one takes standard output.

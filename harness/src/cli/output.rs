@@ -12,9 +12,14 @@ use super::error::UsageError;
 
 /// An output that cannot be written is an error before the run, not after it.
 pub(super) fn check_writable(path: &Path, flag: &'static str) -> Result<(), UsageError> {
-    let existed = path.exists();
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    opened.map_err(|error| UsageError::Unwritable { path: path.to_owned(), flag, error })?;
+    let unwritable = |error| UsageError::Unwritable { path: path.to_owned(), flag, error };
+    let known = std::fs::metadata(path).ok();
+    let existed = known.is_some();
+    // A pipe that nobody reads would be waited for without end, and a device takes no report.
+    if known.is_some_and(|known| !known.is_file()) {
+        return Err(unwritable(io::Error::other("it is there and is no file")));
+    }
+    OpenOptions::new().create(true).append(true).open(path).map_err(unwritable)?;
     if !existed {
         // Only the proof was wanted; an empty report must not lie about if the run is killed.
         let _ = std::fs::remove_file(path);
@@ -32,10 +37,15 @@ pub(super) fn write(
     match path {
         Some(path) => {
             let unwritable = |error| UsageError::Unwritable { path: path.to_owned(), flag, error };
-            // Written beside and moved, so that a reader never sees half a report.
+            // What a link leads to is written, not the link.
+            let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            // Written beside and moved, so that a reader never sees half a report; who may read it stays as it was.
             let part = part_of(path);
             let mut file = io::BufWriter::new(File::create(&part).map_err(unwritable)?);
             render(&options, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
+            if let Ok(known) = std::fs::metadata(path) {
+                std::fs::set_permissions(&part, known.permissions()).map_err(unwritable)?;
+            }
             std::fs::rename(&part, path).map_err(unwritable)
         }
         None => {

@@ -140,8 +140,13 @@ fn targets(args: &RunArgs, headers: Vec<(String, String)>) -> Result<Targets, Us
             Some(HttpTarget { endpoint: endpoint(text, headers, args)?, serve })
         }
     };
-    repro.extend(settings(args));
-    Ok((stdio, http, names.join(" and "), repro.join(" ")))
+    // What stands in a file is named there, and not shown.
+    let repro: Vec<String> = match &args.typed {
+        Some((named, typed)) => std::iter::once(named.clone()).chain(settings(typed)).collect(),
+        None => repro.into_iter().chain(settings(args)).collect(),
+    };
+    let repro = repro.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    Ok((stdio, http, names.join(" and "), repro))
 }
 
 /// The flags beside the target that decide what a case can do, for a repro line: without values that may be secret.
@@ -318,6 +323,17 @@ fn secrets(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
             }
         }
     }
+    for line in args.server.iter().chain(&args.serve) {
+        out.extend(telling_arguments(&shlex::split(line).unwrap_or_default()));
+    }
+    let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    out.extend(telling_arguments(&words));
+    let url = args.url.as_ref().and_then(|url| Url::parse(url).ok());
+    for (name, value) in
+        url.iter().flat_map(Url::query_pairs).filter(|(name, value)| is_telling(name) && is_long(value))
+    {
+        out.push((name.into_owned(), value.into_owned()));
+    }
     // `Bearer TOKEN` is a secret for its second word too.
     let bare: Vec<(String, String)> = out
         .iter()
@@ -327,11 +343,47 @@ fn secrets(args: &RunArgs) -> Result<Vec<(String, String)>, UsageError> {
     Ok(out)
 }
 
-/// By its name, or because it was kept off the command line.
+/// By its name, by a credential in a URL, or because it was kept off the command line.
 fn is_secret(name: &str, value: &str) -> bool {
+    (is_telling(name) && is_long(value))
+        || value.starts_with("env:")
+        || value.starts_with('@')
+        || value.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or_default().contains('@'))
+}
+
+/// A guess by the name alone must not take `true` or `json` for a secret: each of them would be replaced in every message.
+fn is_long(value: &str) -> bool {
+    const LEAST: usize = 8;
+    value.len() >= LEAST
+}
+
+/// Whether what has this name is a credential, as far as names go.
+fn is_telling(name: &str) -> bool {
+    const WITHIN: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+    // Short ones also stand within other words, such as PAT in PATH.
+    const WORDS: [&str; 7] = ["BEARER", "COOKIE", "DSN", "PASS", "PAT", "PWD", "SIGNATURE"];
     let name = name.to_ascii_uppercase();
-    let telling = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
-    telling.iter().any(|word| name.contains(word)) || value.starts_with("env:") || value.starts_with('@')
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    // PWD alone is the working folder.
+    name != "PWD" && (WITHIN.iter().any(|word| name.contains(word)) || words.any(|word| WORDS.contains(&word)))
+}
+
+/// Values behind telling flags of a command, as in `--api-key VALUE` or `--token=VALUE`.
+fn telling_arguments(words: &[String]) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        let Some(flag) = word.strip_prefix('-') else { continue };
+        let flag = flag.trim_start_matches('-');
+        match flag.split_once('=') {
+            Some((name, value)) if is_telling(name) && is_long(value) => out.push((name.to_owned(), value.to_owned())),
+            None if is_telling(flag) => {
+                let next = words.get(index + 1).filter(|next| !next.starts_with('-') && is_long(next));
+                out.extend(next.map(|value| (flag.to_owned(), value.clone())));
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 fn revisions(names: &[String]) -> Result<Vec<Revision>, UsageError> {
@@ -506,6 +558,6 @@ fn read(path: &Path, flag: &'static str) -> Result<String, UsageError> {
 }
 
 /// A word as a shell would need it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
 }

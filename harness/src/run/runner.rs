@@ -36,6 +36,9 @@ use crate::{
     wire::Limits,
 };
 
+/// Characters of an answer that are shown where it stands for why a server cannot be judged.
+const MOST_SAID: usize = 400;
+
 /// What the run tells while it goes on.
 #[derive(Clone, Debug)]
 pub struct Progress {
@@ -344,6 +347,17 @@ impl Runner {
     async fn unreachable(&self, transport: Transport, probed: Probed) {
         let mut diagnosis = None;
         let mut talks = Vec::new();
+        let mut said = Vec::new();
+        let came = match &probed.legacy {
+            Ok(_) => format!("server/discover got {}", probed.modern.instead),
+            Err(error) => {
+                if let OpenErrorKind::Refused(answer) = &error.kind {
+                    let text = answer.message().map(|message| message.to_string()).unwrap_or_default();
+                    said.push(format!("initialize: {}", text.chars().take(MOST_SAID).collect::<String>()));
+                }
+                format!("{}, server/discover got {}", error.kind, probed.modern.instead)
+            }
+        };
         match probed.legacy {
             Ok(talk) => talks.push(talk),
             Err(error) => {
@@ -372,8 +386,11 @@ impl Runner {
         }
         let diagnosis = diagnosis.unwrap_or_else(|| Diagnosis {
             status: TargetStatus::NotMcp,
-            message: "the server answers, and neither initialize nor server/discover as MCP says".to_owned(),
-            evidence: Vec::new(),
+            message: format!(
+                "the server answers, and neither initialize nor server/discover as MCP says: {came}; where its words ask for \
+                 a key or a setting, give it with --env or in the command"
+            ),
+            evidence: said,
         });
         self.found().failures.push((transport, diagnosis));
     }

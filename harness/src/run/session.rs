@@ -12,7 +12,7 @@ use mcp_conform_cases::{
     ast::{Case, Need, Step},
 };
 use mcp_conform_reports::model::{CheckResult, Verdict};
-use mcp_conform_schemas::Revision;
+use mcp_conform_schemas::{Era, Revision};
 use tokio::task::JoinSet;
 
 use super::{
@@ -22,7 +22,7 @@ use super::{
     survey::use_all,
 };
 use crate::{
-    conversation::{Conversation, Ticket},
+    conversation::{AnswerKind, Conversation, Ticket},
     rules,
     script::{CaseOutcome, Ground, Stage, Unmet, Word, each_requirement, meet, play},
     trace::{Body, Event, Transport},
@@ -230,16 +230,32 @@ impl Runner {
     }
 
     /// The same, once the requests that are still out were answered, or were not in time.
-    pub(super) fn end_after(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation, late: Vec<Ticket>) {
+    pub(super) fn end_after(self: &Arc<Self>, session: &Arc<Session>, talk: Conversation, late: Vec<(String, Ticket)>) {
         let runner = self.clone();
         let inner = session.clone();
         lock(&session.enders).spawn(async move {
-            for ticket in late {
-                talk.answer(&ticket, None).await;
+            for (tool, ticket) in late {
+                if talk.answer(&ticket, None).await.kind == AnswerKind::Silence {
+                    runner.never_answered(&inner, &tool);
+                }
             }
             talk.end().await;
             runner.fold(&inner, &talk);
         });
+    }
+
+    /// How long a tool works is its own business; that it may have hung is told.
+    fn never_answered(&self, session: &Session, tool: &str) {
+        let requirement = match session.stage.era {
+            Era::Legacy => "base-response-one-per-request",
+            Era::Modern => "response-exactly-one-per-request",
+        };
+        let time = self.bench.deadlines.answer.as_secs_f64();
+        let message = format!("the tool {tool} was not answered within {time:.0} s: it works for longer, or it hangs");
+        let flag = Some("--timeout 60".to_owned());
+        let mut result = results::left_out("answers", requirement, session.place, Verdict::NotVerified, message, flag);
+        result.subject = tool.to_owned();
+        self.add(vec![result]);
     }
 
     fn fold(&self, session: &Session, talk: &Conversation) {

@@ -79,7 +79,7 @@ pub(super) async fn offered(talk: &Conversation, options: &RunOptions, discovere
 }
 
 /// Uses what is offered, and gives the calls that are not waited for: they are to be answered before the conversation ends.
-pub(super) async fn use_all(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
+pub(super) async fn use_all(talk: &Conversation, surface: &mut Surface) -> Vec<(String, Ticket)> {
     talk.mark("", "survey", "");
     let listening = listen(talk, surface).await;
     let late = call_tools(talk, surface).await;
@@ -238,7 +238,7 @@ struct Pending {
 
 /// Calls each tool that may be called once, with everything declared and a progress token. Gives the calls that take so
 /// long that nothing else is held up for them.
-async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<Ticket> {
+async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<(String, Ticket)> {
     let stagger = match talk.transport() {
         Transport::Http => STAGGER_HTTP,
         Transport::Stdio => STAGGER_STDIO,
@@ -282,7 +282,7 @@ fn tool_call(talk: &Conversation, surface: &Surface, facts: &ToolFacts, argument
 
 /// Gives the late ones a little more time, and those whose work may be made shorter another call beside it. Gives the
 /// calls that are still out.
-async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pending>) -> Vec<Ticket> {
+async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pending>) -> Vec<(String, Ticket)> {
     let mut quicker = Vec::new();
     for pending in &late {
         let Some(facts) = surface.tools.get(pending.index) else { continue };
@@ -298,7 +298,8 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
     let mut quick: BTreeMap<usize, Value> = BTreeMap::new();
     for (index, arguments, call, ticket) in quicker {
         let Some(answer) = talk.answer_within(&ticket, left()).await else {
-            out.push(ticket);
+            let name = surface.tools.get(index).map(|facts| facts.name().to_owned()).unwrap_or_default();
+            out.push((name, ticket));
             continue;
         };
         learn(talk, surface, index, &ticket, answer, call).await;
@@ -323,7 +324,7 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
                     let _ = talk.cancel(&ticket).await;
                 } else {
                     facts.call = CallState::Slow;
-                    out.push(ticket);
+                    out.push((facts.name().to_owned(), ticket));
                 }
             }
         }

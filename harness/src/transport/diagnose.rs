@@ -353,7 +353,7 @@ impl<'a> Exchanges<'a> {
                 let message = format!("the endpoint redirects (HTTP {status}){}", way_out.unwrap_or_default());
                 diagnosis(TargetStatus::Redirects, message)
             }
-            _ if html => {
+            _ if html && status < 500 && status != 429 => {
                 let message = format!(
                     "the URL serves a web page (HTTP {status}), no MCP endpoint; check the path of --url (often /mcp)"
                 );

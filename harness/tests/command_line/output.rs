@@ -96,3 +96,34 @@ fn a_trace_is_judged_as_the_run_was() {
     let folder = cli.run(["judge", "traces"]).is(1, &["stdio-stdout-only-mcp"]).stdout;
     assert_eq!(folder.lines().count(), told.lines().count());
 }
+
+#[cfg(unix)]
+#[test]
+fn what_stands_in_the_place_of_a_report_is_respected() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let cli = Cli::new();
+    let real = cli.file("real.json", "{}");
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("real.json", cli.folder().join("link.json")).unwrap();
+    let server = reference("");
+    let args = ["run", "--server", &server, "--case", "ping", "--report", "json:link.json"];
+    assert_eq!(cli.run(args).code, Some(0));
+    assert!(cli.folder().join("link.json").is_symlink(), "the link was replaced");
+    assert_eq!(cli.json("real.json")["target"]["status"], "ok");
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+    // A device or a pipe is no place for a report.
+    cli.run(["run", "--server", &server, "--report", "json:/dev/null"]).refused(&["/dev/null", "is no file"]);
+}
+
+#[test]
+fn a_revision_that_was_asked_for_and_is_missing_is_told_everywhere() {
+    let cli = Cli::new();
+    let server = reference("--eras legacy");
+    let args =
+        ["--server", &server, "--revision", "2026-07-28", "--report", "json:out.json", "--report", "tap:out.tap"];
+    let ran = cli.judge(&args);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("was asked for and is not supported"), "{}", ran.stdout);
+    assert_eq!(cli.json("out.json")["summary"]["fail"], 1);
+    assert!(cli.read("out.tap").contains("not ok"));
+}

@@ -106,3 +106,35 @@ fn a_credential_in_the_url_is_refused_without_repeating_it() {
     assert!(!ran.stderr.contains(SECRET));
     ran.refused(&["holds a credential", "--header 'Authorization=env:VARIABLE'"]);
 }
+
+#[test]
+fn arguments_queries_and_variables_of_a_file() {
+    let cli = Cli::new();
+    let server = format!("/bin/sh -c 'echo $0 $* >&2; exit 1' --api-key {SECRET}");
+    let ran = cli.run(["run"].iter().chain(&SHORT).chain(&WRITES).chain(&["--server", &server]));
+    nowhere(&cli, &ran, &[]);
+    let url = format!("http://127.0.0.1:9/mcp?access_token={SECRET}");
+    let ran = cli.run(["run"].iter().chain(&SHORT).chain(&WRITES).chain(&["--url", &url]));
+    assert!(!ran.stdout.contains(SECRET), "{}", ran.stdout);
+    // A repro line names the file, whatever its variables are called.
+    let server = crate::fixture::reference("");
+    let words: Vec<String> = server.split(' ').map(|word| format!("{word:?}")).collect();
+    let toml = format!(
+        "[servers.main]\ncommand = [{}]\nenv = {{ DSN = \"{SECRET}\", CITY = \"{SECRET}x\" }}\n",
+        words.join(", ")
+    );
+    cli.file("mcp-conform.toml", &toml);
+    let ran = cli.run(["run"].iter().chain(&SHORT).chain(&WRITES).chain(&["--case", "ids-*", "--verbose"]));
+    assert!(ran.code.is_some());
+    nowhere(&cli, &ran, &["mcp-conform.toml"]);
+}
+
+/// What is replaced in every message must be no word of the protocol.
+#[test]
+fn short_values_with_telling_names_are_no_secrets() {
+    let cli = Cli::new();
+    let server = crate::fixture::reference("");
+    let args = ["--env", "AUTH_KIND=json", "--env", "USE_TOKEN=true", "--server", &server, "--case", "ids-*"];
+    let ran = cli.judge(&args);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+}
