@@ -36,6 +36,8 @@ use crate::{
     wire::Limits,
 };
 
+/// What the first event of a stream is waited for at least: nothing else of a target is looked at then.
+const FIRST_EVENT: Duration = Duration::from_secs(1);
 /// Characters of an answer that are shown where it stands for why a server cannot be judged.
 const MOST_SAID: usize = 400;
 
@@ -404,7 +406,7 @@ impl Runner {
                 Body::ExchangeEnded { exchange, .. } if Some(*exchange) == ticket.exchange => Some(()),
                 _ => None,
             };
-            let time = self.bench.deadlines.grace;
+            let time = self.bench.deadlines.grace.max(FIRST_EVENT);
             talk.message(ticket.event, "the first event of a GET stream", Some(time), event).await;
         }
     }
