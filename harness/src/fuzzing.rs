@@ -49,28 +49,26 @@ struct Reading {
 fn read<'a>(method: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut answer = Answer::new(method);
     let mut out = Reading { head: None, data: Vec::new(), ended: false, failed: false };
-    let mut take = |result: Result<Vec<Piece>, String>| match result {
-        Err(_) => {
-            out.failed = true;
-            false
-        }
-        Ok(pieces) => {
-            for piece in pieces {
-                match piece {
-                    Piece::Head { status, headers } => out.head = Some((status, headers.0.len())),
-                    Piece::Data(bytes) => out.data.extend_from_slice(&bytes),
-                    Piece::End => out.ended = true,
-                }
+    let mut read = Vec::new();
+    let mut take = |sound: Result<(), String>, read: &mut Vec<Piece>| {
+        for piece in read.drain(..) {
+            match piece {
+                Piece::Head { status, headers } => out.head = Some((status, headers.0.len())),
+                Piece::Data(bytes) => out.data.extend_from_slice(&bytes),
+                Piece::End => out.ended = true,
             }
-            true
         }
+        out.failed |= sound.is_err();
+        sound.is_ok()
     };
     for piece in pieces {
-        if !take(answer.push(piece)) {
+        let sound = answer.push(piece, &mut read);
+        if !take(sound, &mut read) {
             return out;
         }
     }
-    take(answer.finish());
+    let sound = answer.finish(&mut read);
+    take(sound, &mut read);
     out
 }
 

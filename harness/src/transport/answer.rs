@@ -54,36 +54,36 @@ impl Answer {
         Self { state: State::Head, held: Vec::new(), to_head: method.eq_ignore_ascii_case("HEAD"), received: 0 }
     }
 
-    /// Takes the next bytes. An error ends the answer: what is wrong, as a lower-case fragment.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Piece>, String> {
-        let mut pieces = Vec::new();
+    /// Takes the next bytes and adds what they complete. An error ends the answer: what is wrong, as a lower-case fragment.
+    /// What came before the fault is there all the same, however the bytes were cut.
+    pub fn push(&mut self, bytes: &[u8], pieces: &mut Vec<Piece>) -> Result<(), String> {
         let mut rest = bytes;
         loop {
             match self.state {
-                State::Done => return Ok(pieces),
+                State::Done => return Ok(()),
                 State::Rest => {
-                    self.data(rest, &mut pieces);
-                    return Ok(pieces);
+                    self.data(rest, pieces);
+                    return Ok(());
                 }
                 State::Length(left, of) => {
-                    let now = self.take(left, &mut rest, &mut pieces);
+                    let now = self.take(left, &mut rest, pieces);
                     if left > now {
                         self.state = State::Length(left - now, of);
-                        return Ok(pieces);
+                        return Ok(());
                     }
-                    self.end(&mut pieces);
+                    self.end(pieces);
                 }
                 State::Chunk(left) => {
-                    let now = self.take(left, &mut rest, &mut pieces);
+                    let now = self.take(left, &mut rest, pieces);
                     if left > now {
                         self.state = State::Chunk(left - now);
-                        return Ok(pieces);
+                        return Ok(());
                     }
                     self.state = State::ChunkEnd;
                 }
                 State::Head | State::ChunkSize | State::ChunkEnd | State::Trailers => {
-                    if !self.framing(&mut rest, &mut pieces)? {
-                        return Ok(pieces);
+                    if !self.framing(&mut rest, pieces)? {
+                        return Ok(());
                     }
                 }
             }
@@ -91,11 +91,10 @@ impl Answer {
     }
 
     /// The connection was closed. An error if the answer was not whole.
-    pub fn finish(&mut self) -> Result<Vec<Piece>, String> {
-        let mut pieces = Vec::new();
+    pub fn finish(&mut self, pieces: &mut Vec<Piece>) -> Result<(), String> {
         match self.state {
             State::Done => {}
-            State::Rest => self.end(&mut pieces),
+            State::Rest => self.end(pieces),
             State::Head if self.held.is_empty() => {
                 return Err("the connection was closed before an answer came".to_owned());
             }
@@ -108,7 +107,7 @@ impl Answer {
                 return Err(format!("{message}, after {} bytes", self.received));
             }
         }
-        Ok(pieces)
+        Ok(())
     }
 
     pub fn is_done(&self) -> bool {
@@ -275,9 +274,9 @@ mod tests {
         let mut answer = Answer::new(method);
         let mut pieces = Vec::new();
         for piece in bytes.chunks(size.max(1)) {
-            pieces.extend(answer.push(piece)?);
+            answer.push(piece, &mut pieces)?;
         }
-        pieces.extend(answer.finish()?);
+        answer.finish(&mut pieces)?;
         let mut result = (None, Vec::new(), false);
         for piece in pieces {
             match piece {
@@ -287,6 +286,14 @@ mod tests {
             }
         }
         Ok(result)
+    }
+
+    #[test]
+    fn what_came_before_a_fault_is_kept() {
+        let bytes = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n";
+        let mut pieces = Vec::new();
+        assert!(Answer::new("POST").push(bytes, &mut pieces).is_err());
+        assert!(matches!(pieces.as_slice(), [Piece::Head { status: 200, .. }, Piece::Data(data)] if &data[..] == b"a"));
     }
 
     #[test]
@@ -350,8 +357,8 @@ mod tests {
     #[test]
     fn an_endless_head_is_bounded() {
         let mut answer = Answer::new("GET");
-        answer.push(b"HTTP/1.1 200 OK\r\nx: ").unwrap();
-        let error = (0..10_000).find_map(|_| answer.push(&[b'a'; 1024]).err()).unwrap();
+        answer.push(b"HTTP/1.1 200 OK\r\nx: ", &mut Vec::new()).unwrap();
+        let error = (0..10_000).find_map(|_| answer.push(&[b'a'; 1024], &mut Vec::new()).err()).unwrap();
         assert!(error.contains("larger than"), "{error}");
         assert!(answer.held.len() <= Answer::HEAD);
     }

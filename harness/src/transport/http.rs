@@ -288,16 +288,13 @@ impl Task {
                     }
                 },
             };
-            let pieces = match read {
-                Ok(count @ 1..) => answer.push(buffer.get(..count).unwrap_or_default()),
-                Ok(_) => answer.finish(),
+            let mut pieces = Vec::new();
+            let sound = match read {
+                Ok(count @ 1..) => answer.push(buffer.get(..count).unwrap_or_default(), &mut pieces),
+                Ok(_) => answer.finish(&mut pieces),
                 // Many servers close a TLS connection without saying so.
-                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => answer.finish(),
+                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => answer.finish(&mut pieces),
                 Err(error) => Err(format!("the connection broke: {error}")),
-            };
-            let pieces = match pieces {
-                Ok(pieces) => pieces,
-                Err(why) => return incoming.broken(why),
             };
             for piece in pieces {
                 match piece {
@@ -312,6 +309,9 @@ impl Task {
                     }
                     Piece::End => return incoming.complete(),
                 }
+            }
+            if let Err(why) = sound {
+                return incoming.broken(why);
             }
         }
     }
