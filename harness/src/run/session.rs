@@ -50,11 +50,7 @@ impl Runner {
         own.sort_by_key(|case| (case.uses_tools(), !waits_for_work(case)));
         sharing.sort_by_key(|case| case.uses_tools());
         let jobs = self.options.jobs;
-        let beside = match session.place.transport {
-            Transport::Http => jobs / 2,
-            Transport::Stdio => jobs / 4,
-        }
-        .max(1);
+        let beside = (jobs / 4).max(1);
         let own = self.lane(&session, own, jobs.saturating_sub(beside).max(1));
         let sharing = self.lane(&session, sharing, beside);
         let survey = self.survey(&session, talk);

@@ -261,8 +261,9 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<(String, 
             None => late.push(Pending { index, ticket }),
         }
     }
+    let since = Instant::now();
     let slow = wait_for_late(talk, surface, late).await;
-    confirm_changes(talk, surface, &called).await;
+    confirm_changes(talk, surface, &called, since).await;
     slow
 }
 
@@ -340,16 +341,19 @@ fn reports_progress(talk: &Conversation, ticket: &Ticket) -> bool {
 
 /// Finds the tool that changes the list of tools. An announcement may come some calls late, and over HTTP somebody else may
 /// have caused it: the tools that were called before it are called once more, the nearest first, until one is seen to.
-async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(usize, u64)]) {
+async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(usize, u64)], since: Instant) {
     let is_announced = |event: &std::sync::Arc<crate::trace::Event>| {
         let view = event.message().filter(|view| view.direction == Direction::In)?;
         is_list_change(&view.frame.message).then_some(())
     };
     let Some((_, from)) = called.first() else { return };
-    let events = talk.recorder().events(usize::try_from(*from).unwrap_or(usize::MAX));
-    let Some(announced) = events.iter().find(|event| is_announced(event).is_some()).map(|event| event.seq) else {
+    if !surface.has_capability("tools.listChanged") {
         return;
-    };
+    }
+    let position = |event: &std::sync::Arc<crate::trace::Event>| is_announced(event).map(|()| event.seq);
+    let left = ANNOUNCED.saturating_sub(since.elapsed());
+    let what = "an announcement that the list of tools has changed";
+    let Some(announced) = talk.message(*from, what, Some(left), position).await else { return };
     let before = called.iter().rev().filter(|(_, event)| *event < announced);
     for (index, _) in before.take(LATE_BY) {
         let Some(facts) = surface.tools.get_mut(*index) else { continue };
@@ -359,7 +363,6 @@ async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(
         let params = json!({"name": facts.name(), "arguments": facts.arguments});
         let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
         let Ok((ticket, _)) = talk.request(call, None).await else { continue };
-        let what = "an announcement that the list of tools has changed";
         facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), is_announced).await.is_some();
         if facts.changes_list {
             return;
