@@ -31,17 +31,7 @@ impl Renderer for Terminal {
     }
 
     fn render(&self, report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let mut page = Page {
-            sheet: Sheet::new(options.width, options.styled),
-            bounds: Bounds::of(options.detail),
-            detail: options.detail,
-        };
-        page.head(report);
-        if report.target.status == TargetStatus::Ok {
-            page.support(report);
-        } else {
-            page.target(report);
-        }
+        let mut page = Page::begun(report, options);
         page.findings(report);
         if options.detail > Detail::Quiet {
             page.not_verified(report);
@@ -99,6 +89,22 @@ struct Page {
 }
 
 impl Page {
+    /// What every report of the terminal begins with: the server, and which revisions it supports.
+    fn begun(report: &Report, options: &Options) -> Self {
+        let mut page = Self {
+            sheet: Sheet::new(options.width, options.styled),
+            bounds: Bounds::of(options.detail),
+            detail: options.detail,
+        };
+        page.head(report);
+        if report.target.status == TargetStatus::Ok {
+            page.support(report);
+        } else {
+            page.target(report);
+        }
+        page
+    }
+
     fn head(&mut self, report: &Report) {
         let target = &report.target;
         let tool = format!("{} {}", text::bounded(&report.tool.name, 40), text::bounded(&report.tool.version, 40));

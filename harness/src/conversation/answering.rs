@@ -7,6 +7,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use mcp_conform_cases::ast::AnswerPolicy;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{draft::Draft, talk::Conversation};
+use crate::{
+    trace::{Body, Direction},
+    wire::Message,
+};
 
 /// What to do with the server's requests, by method; `*` for every other one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,6 +128,54 @@ fn malformed(method: &str) -> Value {
         "roots/list" => json!({"roots": "none"}),
         "elicitation/create" => json!({"action": "accept", "content": 17}),
         _ => json!({"role": 7}),
+    }
+}
+
+/// Answers the requests of the server by the conversation's policy until the trace ends.
+pub(super) async fn answer_server(talk: Conversation) {
+    let mut from = 0;
+    // Far beyond every run; the task is ended with its conversation.
+    let never = Instant::now() + Duration::from_secs(30 * 24 * 3600);
+    loop {
+        let mut next = from;
+        let asked = talk
+            .recorder()
+            .wait(from, never, |event| {
+                next = usize::try_from(event.seq).unwrap_or(usize::MAX).saturating_add(1);
+                if matches!(event.body, Body::Drained) {
+                    return Some(None);
+                }
+                let view = event.message().filter(|view| view.direction == Direction::In)?;
+                match &view.frame.message {
+                    Message::Request { id, method } => Some(Some((id.clone(), method.clone(), view.frame.clone()))),
+                    _ => None,
+                }
+            })
+            .await;
+        from = next;
+        let Ok(Some((id, method, frame))) = asked else { return };
+        let params =
+            frame.json.as_ref().and_then(|json| json.get("params")).map_or(Value::Null, |json| json.to_value());
+        let mut message = Draft::Object(vec![("jsonrpc".to_owned(), json!("2.0").into())]);
+        message.insert("id", Draft::Raw(id.to_string()));
+        match talk.opening().policy.react(&method, &params) {
+            Reaction::Nothing => continue,
+            Reaction::Error(error) => message.insert("error", error.into()),
+            Reaction::Result(result) => message.insert("result", result.into()),
+            Reaction::Later(time, result) => {
+                message.insert("result", result.into());
+                let talk = talk.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(time).await;
+                    // The conversation may have ended in between; then nobody waits for the answer.
+                    let _ = talk.post(message).await;
+                });
+                continue;
+            }
+        }
+        if talk.post(message).await.is_err() {
+            return;
+        }
     }
 }
 

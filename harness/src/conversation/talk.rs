@@ -16,7 +16,7 @@ use tokio::{task::JoinHandle, time::Instant};
 
 use super::{
     answer::{Answer, AnswerSearch, Found, IdRelation, Ticket},
-    answering::{Policy, Reaction},
+    answering::{Policy, answer_server},
     bench::Bench,
     draft::{Draft, NoSuchMember},
     envelope::{Call, Envelope, Outgoing},
@@ -27,7 +27,7 @@ use crate::{
         Body, DeadlinePassed, Direction, Event, Exchange, Headers, Intent, Opened, Recorder, StepMark, TimedOut,
         Transport,
     },
-    wire::{Id, Json, Message},
+    wire::{Id, Json},
 };
 
 /// Ids that are remembered to tell a late answer from one with an id of the server's own making.
@@ -509,7 +509,7 @@ impl Conversation {
         envelope.build(call)
     }
 
-    async fn post(&self, message: Draft) -> Result<(), SendError> {
+    pub(super) async fn post(&self, message: Draft) -> Result<(), SendError> {
         let mut outgoing = self.build(&Call { method: String::new(), ..Call::default() })?;
         outgoing.body = Bytes::from(message.text());
         self.shared.link.send(outgoing).await?;
@@ -556,52 +556,4 @@ pub fn response_header(events: &[Arc<Event>], exchange: Option<Exchange>, name: 
         _ => None,
     })?;
     headers.get(name).map(str::to_owned)
-}
-
-/// Answers the requests of the server by the conversation's policy until the trace ends.
-async fn answer_server(talk: Conversation) {
-    let mut from = 0;
-    // Far beyond every run; the task is ended with its conversation.
-    let never = Instant::now() + Duration::from_secs(30 * 24 * 3600);
-    loop {
-        let mut next = from;
-        let asked = talk
-            .recorder()
-            .wait(from, never, |event| {
-                next = usize::try_from(event.seq).unwrap_or(usize::MAX).saturating_add(1);
-                if matches!(event.body, Body::Drained) {
-                    return Some(None);
-                }
-                let view = event.message().filter(|view| view.direction == Direction::In)?;
-                match &view.frame.message {
-                    Message::Request { id, method } => Some(Some((id.clone(), method.clone(), view.frame.clone()))),
-                    _ => None,
-                }
-            })
-            .await;
-        from = next;
-        let Ok(Some((id, method, frame))) = asked else { return };
-        let params =
-            frame.json.as_ref().and_then(|json| json.get("params")).map_or(Value::Null, |json| json.to_value());
-        let mut message = Draft::Object(vec![("jsonrpc".to_owned(), json!("2.0").into())]);
-        message.insert("id", Draft::Raw(id.to_string()));
-        match talk.opening().policy.react(&method, &params) {
-            Reaction::Nothing => continue,
-            Reaction::Error(error) => message.insert("error", error.into()),
-            Reaction::Result(result) => message.insert("result", result.into()),
-            Reaction::Later(time, result) => {
-                message.insert("result", result.into());
-                let talk = talk.clone();
-                tokio::spawn(async move {
-                    tokio::time::sleep(time).await;
-                    // The conversation may have ended in between; then nobody waits for the answer.
-                    let _ = talk.post(message).await;
-                });
-                continue;
-            }
-        }
-        if talk.post(message).await.is_err() {
-            return;
-        }
-    }
 }

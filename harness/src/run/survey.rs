@@ -9,7 +9,7 @@ use std::{
 };
 
 use mcp_conform_cases::ast::InputKind;
-use mcp_conform_schemas::{Era, generate};
+use mcp_conform_schemas::{Era, InstanceSchema, generate};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -192,7 +192,9 @@ fn quick_arguments(schema: &Value) -> Option<Value> {
             changed = true;
         }
     }
-    changed.then_some(arguments)
+    // Other keywords of the schema may rule the number out.
+    let fits = InstanceSchema::new(schema).is_ok_and(|schema| schema.accepts(&arguments));
+    (changed && fits).then_some(arguments)
 }
 
 /// A name with the case of its ASCII letters swapped; the same name where it has none.
@@ -481,4 +483,21 @@ fn first_line(text: &str) -> String {
 pub(super) fn discover_result(answer: &Answer) -> Option<Value> {
     let result = answer.result()?;
     (answer.kind == AnswerKind::Result && result.get("supportedVersions").is_some()).then_some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_made_quick_where_the_schema_lets_them() {
+        let quick = |property: Value| quick_arguments(&json!({"type": "object", "properties": {"n": property}}));
+        assert_eq!(quick(json!({"type": "number", "default": 10})), Some(json!({"n": 1})));
+        assert_eq!(quick(json!({"type": "integer", "default": 10, "minimum": 3})), Some(json!({"n": 3})));
+        assert_eq!(quick(json!({"type": "integer", "default": 1})), None, "it is small already");
+        assert_eq!(quick(json!({"type": "integer"})), None, "nothing says what it would be");
+        assert_eq!(quick(json!({"type": "string", "default": "10"})), None);
+        assert_eq!(quick(json!({"type": "integer", "default": 100, "multipleOf": 50})), None, "1 is no multiple");
+        assert_eq!(quick(json!({"type": "number", "default": 10, "exclusiveMinimum": 5})), None);
+    }
 }

@@ -5,6 +5,7 @@ mod evidence;
 mod judging;
 mod needs;
 mod player;
+mod retry;
 mod seeing;
 mod stage;
 mod steps;

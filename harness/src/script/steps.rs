@@ -3,10 +3,8 @@
 use bytes::Bytes;
 use mcp_conform_cases::ast::{
     Await, AwaitTarget, Capture, Change, ConversationRef, Expect, ExpectExit, ExpectSubject, Http, HttpRaw, Judgement,
-    Notify, Probe, ProcessSignal, Raw, Request, RequestStep, Require, Requirement, Retry, Send, Spanned, Step,
-    Template,
+    Notify, Probe, ProcessSignal, Raw, Request, RequestStep, Require, Requirement, Send, Spanned, Step, Template,
 };
-use mcp_conform_schemas::Revision;
 use serde_json::{Value, json};
 
 use super::{
@@ -22,19 +20,6 @@ use crate::{
     trace::{Body, Direction},
     wire::{Id, Message},
 };
-
-/// What is wrong with a request for input, so that nobody could answer it soundly: what comes of a retry is then no fault of
-/// its own.
-fn unanswerable(result: &Value) -> Option<String> {
-    let revision = Revision::V2026_07_28;
-    if let Some(state) = result.get("requestState").filter(|state| !state.is_string()) {
-        return Some(format!("requestState is no text but {state}"));
-    }
-    let requests = result.get("inputRequests")?;
-    let problems = mcp_conform_schemas::validate(revision, "InputRequests", requests).unwrap_or_default();
-    let problem = problems.into_iter().find(|problem| problem.contested.is_none())?;
-    Some(format!("inputRequests{}: {}", problem.pointer, problem.message))
-}
 
 impl Player<'_> {
     pub(super) async fn step(&self, round: &mut Round, step: &Step, path: &str) -> Result<(), Stop> {
@@ -281,54 +266,6 @@ impl Player<'_> {
         Ok(())
     }
 
-    async fn retry(&self, round: &mut Round, step: &Retry, path: &str) -> Result<(), Stop> {
-        let first = round.handle(&step.of)?;
-        let talk = match &step.on {
-            None => first.talk.clone(),
-            on => self.talk(round, on).await?,
-        };
-        self.mark(round, &talk, &format!("{path}.retry"));
-        let result = first.answer.as_ref().and_then(Answer::result).unwrap_or_default();
-        if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
-            let came = first.answer.as_ref().map_or_else(|| "nothing".to_owned(), Answer::describe);
-            return Err(Stop::Missing(format!(
-                "there is nothing to retry: {came} came instead of a request for input"
-            )));
-        }
-        if let Some(fault) = unanswerable(&result) {
-            return Err(Stop::Missing(format!("no sound answer can be made to what was asked for: {fault}")));
-        }
-        let Some(mut call) = first.call.clone() else {
-            return Err(Stop::Script(format!("{} is no request of ours", step.of.node)));
-        };
-        let mut params = call.params.take().unwrap_or_else(Draft::object);
-        let responses = match &step.responses {
-            Some(template) => Some(round.values.fill(&template.node)?),
-            None => result.get("inputRequests").map(|asked| talk.opening().policy.responses(asked).into()),
-        };
-        if let Some(mut responses) = responses {
-            for (name, template) in &step.also {
-                responses.insert(name, round.values.fill(&template.node)?);
-            }
-            params.insert("inputResponses", responses);
-        }
-        let state = match &step.state {
-            None => result.get("requestState").map(|state| Draft::Value(state.clone())),
-            Some(None) => None,
-            Some(Some(template)) => Some(round.values.fill(&template.node)?),
-        };
-        if let Some(state) = state {
-            params.insert("requestState", state);
-        }
-        call.params = Some(params);
-        call.id = None;
-        call.token = None;
-        call.wrong.extend(step.wrong.iter().cloned());
-        let mut handle = self.dispatch(&talk, call).await?;
-        self.settle(&mut handle, step.within).await;
-        self.conclude(round, handle, step.handle.as_ref(), &step.judgements, &step.captures)
-    }
-
     fn expect(&self, round: &mut Round, step: &Expect) -> Result<(), Stop> {
         match &step.subject {
             ExpectSubject::Answer(of) => {
@@ -451,7 +388,7 @@ impl Player<'_> {
     }
 
     /// Sends a call; a server that is gone gives a handle whose answer is the end of the connection.
-    async fn dispatch(&self, talk: &Conversation, call: Call) -> Result<Handle, Stop> {
+    pub(super) async fn dispatch(&self, talk: &Conversation, call: Call) -> Result<Handle, Stop> {
         let kept = Some(call.clone());
         if let Some(key) = plain(&call)
             && !self.fresh
@@ -469,7 +406,7 @@ impl Player<'_> {
         }
     }
 
-    async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
+    pub(super) async fn settle(&self, handle: &mut Handle, within: Option<std::time::Duration>) {
         // What had not come by an earlier deadline may have come since, or come now.
         if handle.answer.as_ref().is_none_or(|answer| answer.kind == AnswerKind::Silence) {
             let odd = handle.call.as_ref().is_some_and(|call| plain(call).is_none());
@@ -492,7 +429,7 @@ impl Player<'_> {
     }
 
     /// Judges, captures and keeps what a step brought.
-    fn conclude(
+    pub(super) fn conclude(
         &self,
         round: &mut Round,
         handle: Handle,

@@ -161,3 +161,33 @@ esac
     assert!(told("not-verified", "ends after ordinary requests") > 0);
     assert!(told("fail", "no answer to the request") > 0, "that it ends is told");
 }
+
+/// How long a tool works is its own business. That it was never answered is told, by its name and never as a pass.
+#[test]
+fn one_whose_tool_is_never_answered() {
+    let cli = Cli::new();
+    cli.file(
+        "hangs.sh",
+        r#"while read -r line; do
+id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+case "$line" in
+*'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+*'"tools/list"'*) result='{"tools":[{"name":"sleeper","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}' ;;
+*'"ping"'*) result='{}' ;;
+*'"tools/call"'*) continue ;;
+*) [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id"; continue ;;
+esac
+printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#,
+    );
+    let ran = cli.judge(&["--server", "sh hangs.sh", "--case", "ping", "--report", "json:out.json"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = cli.json("out.json");
+    let told: Vec<_> = report["results"].as_array().unwrap().iter().filter(|it| it["subject"] == "sleeper").collect();
+    assert!(
+        told.iter().any(|it| it["verdict"] == "not-verified" && it["requirement"] == "base-response-one-per-request")
+    );
+    assert!(told.iter().all(|it| it["verdict"] != "pass"), "{told:?}");
+    assert!(report["omissions"].to_string().contains("too slow"), "{}", report["omissions"]);
+}

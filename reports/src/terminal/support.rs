@@ -2,30 +2,20 @@
 
 use std::io::{self, Write};
 
-use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::model::{Report, Summary, Verdict};
 use crate::render::Options;
 use crate::support::{JudgedRevision, State, Support};
 use crate::text;
 
-use super::sheet::{self, BOLD, DIM, PLAIN, Sheet};
-use super::{Bounds, Page};
+use super::Page;
+use super::sheet::{self, BOLD, DIM, PLAIN};
 
 /// Changes that the short form names.
 const SHORT: usize = 3;
 
 /// Writes the support report without the single results.
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page {
-        sheet: Sheet::new(options.width, options.styled),
-        bounds: Bounds::of(options.detail),
-        detail: options.detail,
-    };
-    page.head(report);
-    if report.target.status == TargetStatus::Ok {
-        page.support(report);
-    } else {
-        page.target(report);
-    }
+    let mut page = Page::begun(report, options);
     told(&mut page, report, usize::MAX);
     page.not_verified(report);
     page.omissions(report);
