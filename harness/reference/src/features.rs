@@ -2,10 +2,13 @@
 //! offsets, so that they hold on every connection and cannot be made up.
 
 use serde_json::{Map, Value, json};
+use tokio::time::sleep;
 
+use crate::bugs::{self, Bug};
 use crate::call::{Call, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
+use crate::seal::Seal;
 use crate::server::{Server, lock};
 use crate::{forms, prompts, resources, tools};
 
@@ -39,7 +42,7 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     if call.has(Fault::NeverAnswersPromptsList) && method == "prompts/list" {
         return std::future::pending().await;
     }
-    if is_fatal(call, method, params) {
+    if is_fatal(call, method, params) || is_bug(call, method, params) {
         call.server.fatal.cancel();
         return std::future::pending().await;
     }
@@ -54,7 +57,13 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
         "resources/read" => resources::read(call, params).await,
         "prompts/list" => page(call, "prompts", prompts::list(call), params),
         "prompts/get" => prompts::get(call, params).await,
-        "completion/complete" => prompts::complete(call, params),
+        "completion/complete" => {
+            if call.bug(Bug::BacktrackingPattern) {
+                let value = params.get("argument").and_then(|argument| argument.get("value"));
+                sleep(bugs::backtracking(value.and_then(Value::as_str).unwrap_or_default())).await;
+            }
+            prompts::complete(call, params)
+        }
         _ => Err(RpcError::unknown_method(method).status(404).into()),
     }?;
     forms::break_form(call, method, &mut result);
@@ -73,6 +82,21 @@ fn is_fatal(call: &Call, method: &str, params: &Params) -> bool {
             call.has(Fault::EmptyUriFatal) && params.get("uri").and_then(Value::as_str).is_some_and(str::is_empty)
         }
         _ => call.has(Fault::CursorOfAnotherTypeFatal) && no_text(params.get("cursor")),
+    }
+}
+
+/// Where a deep bug ends the process.
+fn is_bug(call: &Call, method: &str, params: &Params) -> bool {
+    const PATH: [&str; 3] = ["completion/complete", "resources/templates/list", "completion/complete"];
+    let size = call.server.config.page_size.unwrap_or(0);
+    match call.server.config.bug {
+        Some(Bug::ListingBetweenCompletions) => call.notebook().ends_with(method, &PATH),
+        Some(Bug::DeepParams) => params.value().is_some_and(|value| bugs::depth(value) > 64),
+        Some(Bug::CursorOverflow) => {
+            let cursor = params.get("cursor").and_then(Value::as_str);
+            method.ends_with("/list") && cursor.is_some_and(|cursor| bugs::cursor_overflows(cursor, size))
+        }
+        _ => false,
     }
 }
 
@@ -108,7 +132,7 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
         Some(_) if call.has(Fault::BogusCursorAsFirstPage) => 0,
         Some(_) => return Err(refused()),
     };
-    if offset > 0 && call.has(Fault::NextPageRefused) {
+    if offset > items.len() || (offset > 0 && call.has(Fault::NextPageRefused)) {
         return Err(refused());
     }
     if offset > 0 && call.has(Fault::CursorUsedUp) {
@@ -133,7 +157,10 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
     let end = offset.saturating_add(size);
     let mut result = Map::new();
     result.insert(key.to_owned(), Value::Array(items));
-    let seal = |offset: usize| json!(call.server.seal.close(&json!({"list": key, "offset": offset})));
+    let seal = |offset: usize| {
+        let place = json!({"list": key, "offset": offset});
+        json!(if call.bug(Bug::CursorOverflow) { Seal::open_text(&place) } else { call.server.seal.close(&place) })
+    };
     let next = match () {
         () if call.has(Fault::CursorNeverEnds) => Some(seal(size.min(total))),
         () if call.has(Fault::CursorCycles) => Some(seal(if end < total { end } else { 0 })),
@@ -152,7 +179,10 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
 }
 
 fn offset(call: &Call, key: &str, cursor: &str) -> Option<usize> {
-    let opened = call.server.seal.open(cursor)?;
+    let opened = match call.bug(Bug::CursorOverflow) {
+        true => Seal::open_unverified(cursor)?,
+        false => call.server.seal.open(cursor)?,
+    };
     if opened.get("list").and_then(Value::as_str) != Some(key) {
         return None;
     }

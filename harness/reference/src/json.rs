@@ -9,6 +9,7 @@ use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::bugs::Bug;
 use crate::faults::{Fault, Faults};
 use crate::server::Server;
 
@@ -123,6 +124,10 @@ impl Params {
         self.value.as_ref().and_then(Value::as_object)
     }
 
+    pub(crate) fn value(&self) -> Option<&Value> {
+        self.value.as_ref()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.object().and_then(|object| object.get(name))
     }
@@ -216,10 +221,22 @@ impl Serialize for MetaWithRaw<'_> {
 /// One message of the server.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
-    Request { id: Raw, method: &'static str, params: Option<Body> },
-    Notification { method: &'static str, params: Option<Body> },
-    Answer { id: Option<Raw>, outcome: Result<Body, RpcError> },
+    Request {
+        id: Raw,
+        method: &'static str,
+        params: Option<Body>,
+    },
+    Notification {
+        method: &'static str,
+        params: Option<Body>,
+    },
+    Answer {
+        id: Option<Raw>,
+        outcome: Result<Body, RpcError>,
+    },
     Batch(Vec<Message>),
+    /// What is no message at all, as only a server with a bug writes.
+    Noise(Vec<u8>),
 }
 
 /// A JSON-RPC error and the HTTP status that goes with it.
@@ -302,6 +319,9 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     if let Message::Batch(items) = message {
         let items: Vec<Envelope> = items.iter().map(|item| Envelope::sound(item, server)).collect();
         return vec![bytes(&items)];
+    }
+    if let Message::Noise(bytes) = message {
+        return vec![bytes.clone()];
     }
     let mut envelope = Envelope::sound(message, server);
     if faults.has(Fault::JsonrpcVersionWrong) {
@@ -386,7 +406,7 @@ impl Envelope {
                     Err(error) => envelope.error = Some(error_value(server, error)),
                 }
             }
-            Message::Batch(_) => {}
+            Message::Batch(_) | Message::Noise(_) => {}
         }
         envelope
     }
@@ -409,6 +429,9 @@ impl Envelope {
 
 fn break_answer(server: &Server, envelope: &mut Envelope) {
     let faults = &server.config.faults;
+    if server.bug(Bug::LongIdCut) {
+        envelope.id = envelope.id.take().map(cut);
+    }
     if let Some(id) = envelope.id.take() {
         envelope.id = Some(match envelope.error {
             Some(_) => broken_error_id(server, id),
@@ -431,6 +454,16 @@ fn break_answer(server: &Server, envelope: &mut Envelope) {
         if faults.has(Fault::ResultMissing) {
             envelope.result = None;
         }
+    }
+}
+
+/// The id as it fits into a column of 255 characters.
+fn cut(id: Raw) -> Raw {
+    match id.value() {
+        Value::String(text) if text.chars().count() > 255 => {
+            Raw::from_text(json!(text.chars().take(255).collect::<String>()).to_string())
+        }
+        _ => id,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::bugs::{self, Bug};
 use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
@@ -98,6 +99,10 @@ pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop
         GUARDED => {
             let reader = reader(call).await?;
             json!({"uri": uri, "mimeType": "text/plain", "text": format!("A guarded text for {reader}.")})
+        }
+        _ if call.bug(Bug::OddEscape) && bugs::odd_escape(&uri) => {
+            let why = format!("{uri:?} ends within an escape");
+            return Err(RpcError::new(-32603, bugs::trace(&why, "resources.rs", 118)).into());
         }
         _ => match text(call, &uri) {
             Some((kind, text)) => json!({"uri": uri, "mimeType": kind, "text": text}),
