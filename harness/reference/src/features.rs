@@ -1,6 +1,8 @@
 //! The methods that both eras share, found by name: [`serve`]. Lists are cut into pages here; cursors are sealed
 //! offsets, so that they hold on every connection and cannot be made up.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
@@ -52,10 +54,10 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     let mut result = match method {
         "tools/list" => page(call, "tools", tools::list(call), params),
         "tools/call" => tools::call(call, params).await,
-        "resources/list" => page(call, "resources", resources::list(call), params),
-        "resources/templates/list" => page(call, "resourceTemplates", resources::templates(call), params),
+        "resources/list" => page(call, "resources", resources::list(call).into(), params),
+        "resources/templates/list" => page(call, "resourceTemplates", resources::templates(call).into(), params),
         "resources/read" => resources::read(call, params).await,
-        "prompts/list" => page(call, "prompts", prompts::list(call), params),
+        "prompts/list" => page(call, "prompts", prompts::list(call).into(), params),
         "prompts/get" => prompts::get(call, params).await,
         "completion/complete" => {
             if call.bug(Bug::BacktrackingPattern) {
@@ -116,7 +118,7 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
 }
 
 /// One page of a list.
-fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> Result<Value, Stop> {
+fn page(call: &Call, key: &'static str, items: Cow<'_, [Value]>, params: &Params) -> Result<Value, Stop> {
     let refused = || Stop::Error(RpcError::invalid_params("the cursor is not valid"));
     let offset = match params.get("cursor") {
         None if key == "tools" && call.has(Fault::CursorDemanded) => return Err(refused()),
@@ -147,13 +149,13 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
         let mut memory = lock(&call.server.memory);
         memory.swapped = !memory.swapped;
         if memory.swapped {
-            items.swap(0, 1);
+            items.to_mut().swap(0, 1);
         }
     }
     let total = items.len();
     let size = call.server.config.page_size.unwrap_or(usize::MAX).max(1);
     let start = if offset > 0 && call.has(Fault::PagesOverlap) { offset - 1 } else { offset };
-    let items: Vec<Value> = items.into_iter().skip(start).take(size.saturating_add(offset - start)).collect();
+    let items: Vec<Value> = items.iter().skip(start).take(size.saturating_add(offset - start)).cloned().collect();
     let end = offset.saturating_add(size);
     let mut result = Map::new();
     result.insert(key.to_owned(), Value::Array(items));

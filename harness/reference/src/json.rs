@@ -317,7 +317,7 @@ pub(crate) const NOTE: &str = "notifications/com.example/note";
 pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     let faults = &server.config.faults;
     if let Message::Batch(items) = message {
-        let items: Vec<Envelope> = items.iter().map(|item| Envelope::sound(item, server)).collect();
+        let items: Vec<Envelope<'_>> = items.iter().map(|item| Envelope::sound(item, server)).collect();
         return vec![bytes(&items)];
     }
     if let Message::Noise(bytes) = message {
@@ -363,7 +363,7 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
 }
 
 #[derive(Clone, Serialize)]
-struct Envelope {
+struct Envelope<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     jsonrpc: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "raw_text")]
@@ -371,38 +371,38 @@ struct Envelope {
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<Part>,
+    params: Option<Part<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Part>,
+    result: Option<Part<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
 
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Part {
-    Body(Body),
+enum Part<'a> {
+    Body(&'a Body),
     Other(Value),
 }
 
-impl Envelope {
-    fn sound(message: &Message, server: &Server) -> Self {
+impl<'a> Envelope<'a> {
+    fn sound(message: &'a Message, server: &Server) -> Self {
         let mut envelope =
             Self { jsonrpc: Some("2.0"), id: None, method: None, params: None, result: None, error: None };
         match message {
             Message::Request { id, method, params } => {
                 envelope.id = Some(id.clone());
                 envelope.method = Some(method);
-                envelope.params = params.clone().map(Part::Body);
+                envelope.params = params.as_ref().map(Part::Body);
             }
             Message::Notification { method, params } => {
                 envelope.method = Some(method);
-                envelope.params = params.clone().map(Part::Body);
+                envelope.params = params.as_ref().map(Part::Body);
             }
             Message::Answer { id, outcome } => {
                 envelope.id = id.clone();
                 match outcome {
-                    Ok(body) => envelope.result = Some(Part::Body(body.clone())),
+                    Ok(body) => envelope.result = Some(Part::Body(body)),
                     Err(error) => envelope.error = Some(error_value(server, error)),
                 }
             }
@@ -427,7 +427,7 @@ impl Envelope {
     }
 }
 
-fn break_answer(server: &Server, envelope: &mut Envelope) {
+fn break_answer(server: &Server, envelope: &mut Envelope<'_>) {
     let faults = &server.config.faults;
     if server.bug(Bug::LongIdCut) {
         envelope.id = envelope.id.take().map(cut);

@@ -32,7 +32,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
             "arguments": [{"name": "id", "description": "The note.", "required": false}],
         }),
     ];
-    if call.server.world().extra {
+    if call.server.has_extra() {
         prompts.push(json!({"name": "extra", "description": "Is there while the extra tool is."}));
     }
     if let Some(first) = prompts.first_mut().and_then(Value::as_object_mut) {
@@ -157,7 +157,7 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
             }
         }
         Some("ref/resource") => match text(reference.get("uri")) {
-            Some(uri) if uri == NOTE_TEMPLATE && name == "id" => call.server.world().notes.into_keys().collect(),
+            Some(uri) if uri == NOTE_TEMPLATE && name == "id" => call.server.notes().into_keys().collect(),
             Some(uri) if uri == NOTE_TEMPLATE => return Err(invalid("unknown argument")),
             Some(uri) if resources::known(call, &uri) => Vec::new(),
             Some(_) => return Err(invalid("unknown resource")),
@@ -191,7 +191,7 @@ fn prompt_values(call: &Call, prompt: &Value, argument: &str) -> Option<Vec<Stri
     declared.iter().find(|one| one.get("name").and_then(Value::as_str) == Some(argument))?;
     Some(match argument {
         "style" => STYLES.iter().map(|style| (*style).to_owned()).collect(),
-        "id" => call.server.world().notes.into_keys().collect(),
+        "id" => call.server.notes().into_keys().collect(),
         _ => Vec::new(),
     })
 }

@@ -38,7 +38,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
         "description": "Asks a client that can be asked for whom the text is.",
     }));
     resources.push(json!({"uri": LIVE, "name": "visits", "mimeType": "text/plain"}));
-    for id in call.server.world().notes.keys() {
+    for id in call.server.notes().keys() {
         resources.push(json!({
             "uri": note_uri(id),
             "name": format!("note {id}"),
@@ -148,12 +148,10 @@ fn text(call: &Call, uri: &str) -> Option<(&'static str, String)> {
     if let Some((_, _, kind, text)) = TEXTS.iter().find(|(known, ..)| *known == uri) {
         return Some((kind, (*text).to_owned()));
     }
-    let world = call.server.world();
     if uri == LIVE {
-        return Some(("text/plain", world.visits.to_string()));
+        return Some(("text/plain", call.server.visits().to_string()));
     }
-    let note = world.notes.iter().find(|(id, _)| note_uri(id) == uri)?;
-    Some(("text/plain", note.1.clone()))
+    call.server.notes().into_iter().find(|(id, _)| note_uri(id) == uri).map(|(_, text)| ("text/plain", text))
 }
 
 /// For whom the guarded text is: a modern client that can be asked is asked, everybody else gets the general text.

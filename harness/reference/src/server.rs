@@ -42,7 +42,7 @@ pub(crate) struct Server {
 }
 
 /// What tools can change.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct World {
     pub(crate) extra: bool,
     /// How often the visits were subscribed to.
@@ -160,8 +160,16 @@ impl Server {
         (wall + clock.elapsed()).duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 
-    pub(crate) fn world(&self) -> World {
-        lock(&self.world).clone()
+    pub(crate) fn has_extra(&self) -> bool {
+        lock(&self.world).extra
+    }
+
+    pub(crate) fn visits(&self) -> u64 {
+        lock(&self.world).visits
+    }
+
+    pub(crate) fn notes(&self) -> BTreeMap<String, String> {
+        lock(&self.world).notes.clone()
     }
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut World) -> Vec<Change>) {

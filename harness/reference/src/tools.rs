@@ -1,6 +1,7 @@
 //! The tools: their published descriptions and what they do. [`list`] and [`call`] are the two methods; paging, result
 //! decoration and the envelope are left to `features`.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,28 +20,25 @@ use crate::server::{Change, Counted, random_text};
 use crate::tasks;
 
 /// All tools as they are published, in a fixed order.
-pub(crate) fn list(call: &Call) -> Vec<Value> {
-    let mut tools = TOOLS.clone();
-    if call.server.world().extra {
-        tools.push(extra());
+pub(crate) fn list(call: &Call) -> Cow<'static, [Value]> {
+    let known = if tasks::offered(&call.server, call.version) { &*WITH_TASKS } else { &*TOOLS };
+    let mut tools = Cow::from(known);
+    if call.server.has_extra() {
+        tools.to_mut().push(extra());
     }
-    if tasks::offered(&call.server, call.version) {
-        for tool in tools.iter_mut().filter(|tool| tasks::CAPABLE.iter().any(|name| is_named(tool, name))) {
-            tool["execution"] = json!({"taskSupport": "optional"});
-        }
+    if !call.server.config.faults.is_empty() {
+        break_list(call, tools.to_mut());
     }
-    break_list(call, &mut tools);
     tools
 }
 
 /// One tool as it is published.
-pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
-    if !call.server.config.faults.is_empty() {
-        // A fault may have changed the list, and a name that is listed has to be found.
-        return list(call).into_iter().find(|tool| is_named(tool, name));
+pub(crate) fn find(call: &Call, name: &str) -> Option<Cow<'static, Value>> {
+    let named = |tool: &&Value| is_named(tool, name);
+    match list(call) {
+        Cow::Borrowed(tools) => tools.iter().find(named).map(Cow::Borrowed),
+        Cow::Owned(tools) => tools.iter().find(named).cloned().map(Cow::Owned),
     }
-    let extra = || Some(extra()).filter(|tool| call.server.world().extra && is_named(tool, name));
-    TOOLS.iter().find(|tool| is_named(tool, name)).cloned().or_else(extra)
 }
 
 /// Calls a tool.
@@ -96,6 +94,15 @@ const WRITES: &str = r#"{"readOnlyHint": false, "destructiveHint": false, "openW
 const DESTROYS: &str = r#"{"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false}"#;
 
 static TOOLS: LazyLock<Vec<Value>> = LazyLock::new(described);
+
+/// The same for a client that may call some of them as tasks.
+static WITH_TASKS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let mut tools = described();
+    for tool in tools.iter_mut().filter(|tool| tasks::CAPABLE.iter().any(|name| is_named(tool, name))) {
+        tool["execution"] = json!({"taskSupport": "optional"});
+    }
+    tools
+});
 
 fn extra() -> Value {
     let about = "Is there after touch_list was called an odd number of times.";
