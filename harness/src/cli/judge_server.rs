@@ -110,7 +110,7 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
 }
 
 /// The reports that were asked for, and the terminal's unless another one takes standard output.
-fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
+pub(super) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     let mut specs = asked.to_vec();
     let to_stdout = specs.iter().filter(|spec| spec.path.is_none()).count();
     if to_stdout > 1 {
@@ -131,7 +131,7 @@ fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     Ok(specs)
 }
 
-fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
+pub(super) fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
@@ -161,7 +161,7 @@ fn show_progress(bar: &ProgressBar, progress: &Progress) {
 }
 
 /// The first Ctrl-C (or TERM) ends the run with a report; the second ends at once.
-async fn interrupts(stop: watch::Sender<Option<String>>) {
+pub(super) async fn interrupts(stop: watch::Sender<Option<String>>) {
     let Some(mut signals) = Signals::new() else { return };
     signals.next().await;
     stop.send_replace(Some("interrupted".to_owned()));

@@ -4,6 +4,7 @@ mod args;
 mod config;
 mod entry;
 mod error;
+mod fuzz;
 mod init;
 mod judge_server;
 mod output;
