@@ -9,6 +9,7 @@ pub mod coverage;
 pub mod fuzzing;
 pub mod process;
 pub mod proof;
+pub mod repro;
 pub mod rules;
 pub mod run;
 pub mod script;

@@ -9,6 +9,7 @@ use super::{
     error::UsageError,
     init::init,
     judge_server::judge_server,
+    replay::replay,
     report::report,
     show,
     validate::validate,
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         }
         Command::Run(args) => judge_server(args),
         Command::Report(args) => report(args),
+        Command::Replay(args) => replay(args),
         Command::Init(args) => init(args),
         Command::List(args) => show::list(args),
         Command::Explain { id, cases } => show::explain(id, cases),
