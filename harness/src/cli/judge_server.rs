@@ -44,13 +44,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     };
     let policy = Policy { fail_on, max_unverified: args.max_unverified, asked: args.revision.clone() };
     let exit = exit::decide(&report, &policy);
-    // Commands that play a finding again name the file that it stands in.
-    let result =
-        specs.iter().filter(|spec| spec.format.renderer().name() == "json").find_map(|spec| spec.path.as_ref());
-    let result = result.map(|path| quoted(&path.to_string_lossy()));
-    for spec in &specs {
-        write_report(spec, &report, args, exit, result.clone())?;
-    }
+    write_reports(&specs, &report, args, exit)?;
     Ok(exit.code())
 }
 
@@ -120,7 +114,7 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
 }
 
 /// The reports that were asked for, and the terminal's unless another one takes standard output.
-fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
+pub(super) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     let mut specs = asked.to_vec();
     let to_stdout = specs.iter().filter(|spec| spec.path.is_none()).count();
     if to_stdout > 1 {
@@ -141,21 +135,27 @@ fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     Ok(specs)
 }
 
-fn write_report(
-    spec: &ReportSpec,
+/// Every report that was asked for.
+pub(super) fn write_reports(
+    specs: &[ReportSpec],
     report: &Report,
     args: &RunArgs,
     exit: Exit,
-    result: Option<String>,
 ) -> Result<(), UsageError> {
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
     };
-    let options = Options { detail, exit: Some(exit), result, ..Options::default() };
-    let renderer = spec.format.renderer();
-    output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))
+    // Commands that play a finding again name the file that it stands in.
+    let file = specs.iter().filter(|spec| spec.format.renderer().name() == "json").find_map(|spec| spec.path.as_ref());
+    let result = file.map(|path| quoted(&path.to_string_lossy()));
+    for spec in specs {
+        let options = Options { detail, exit: Some(exit), result: result.clone(), ..Options::default() };
+        let renderer = spec.format.renderer();
+        output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))?;
+    }
+    Ok(())
 }
 
 fn progress_bar(quiet: bool) -> ProgressBar {
@@ -177,7 +177,7 @@ fn show_progress(bar: &ProgressBar, progress: &Progress) {
 }
 
 /// The first Ctrl-C (or TERM) ends the run with a report; the second ends at once.
-async fn interrupts(stop: watch::Sender<Option<String>>) {
+pub(super) async fn interrupts(stop: watch::Sender<Option<String>>) {
     let Some(mut signals) = Signals::new() else { return };
     signals.next().await;
     stop.send_replace(Some("interrupted".to_owned()));

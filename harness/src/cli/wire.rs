@@ -19,8 +19,11 @@ const MOST: usize = 200;
 /// Characters of one message.
 const LONGEST: usize = 2_000;
 
-/// The traces of a folder, by name, each a conversation.
-pub(super) fn conversations(folder: &Path) -> Result<Vec<(String, Vec<Arc<Event>>)>, UsageError> {
+/// A trace with the name of its file.
+pub(super) type Conversation = (String, Vec<Arc<Event>>);
+
+/// The traces of a folder, by name.
+pub(super) fn conversations(folder: &Path) -> Result<Vec<Conversation>, UsageError> {
     let entries = fs_err::read_dir(folder).map_err(|error| UsageError::Other(error.to_string()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));

@@ -5,11 +5,14 @@ mod options;
 mod probe;
 mod results;
 mod runner;
+mod scout;
 mod session;
 pub mod surface;
 pub(crate) mod survey;
 
 pub use options::{HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;
+pub(crate) use results::requirement_infos;
 pub use runner::{Control, Progress, run};
+pub use scout::{Scouted, scout};
 pub use session::areas_of;
