@@ -5,6 +5,7 @@
 //! with a type that implements [`render::Renderer`] and one row in [`render::FORMATS`].
 
 pub mod badge;
+pub mod baseline;
 mod excerpt;
 pub mod exit;
 pub mod feature;

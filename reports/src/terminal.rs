@@ -12,7 +12,8 @@ use anstyle::Style;
 
 use crate::excerpt;
 use crate::merge::{self, Finding, Reason, Variant};
-use crate::model::{CheckResult, Excerpt, Report, Summary, TargetStatus, Verdict};
+use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Standing, Summary, TargetStatus, Verdict};
+use crate::plain;
 use crate::render::{Detail, Options, Renderer};
 use crate::target;
 use crate::text;
@@ -33,6 +34,7 @@ impl Renderer for Terminal {
     fn render(&self, report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let mut page = Page::begun(report, options);
         page.findings(report);
+        page.baseline(report);
         if options.detail > Detail::Quiet {
             page.not_verified(report);
             page.omissions(report);
@@ -117,6 +119,10 @@ impl Page {
         }
         self.sheet.flow(0, " ", &pieces);
         self.sheet.paragraph(0, DIM, &text::bounded(&target.name, self.bounds.message));
+        if !report.requirement_sets.is_empty() {
+            let sets = text::list(report.requirement_sets.iter().map(String::as_str), 10);
+            self.sheet.paragraph(0, DIM, &text::bounded(&format!("counted by {sets}"), self.bounds.message));
+        }
         if let Some(why) = &report.interrupted {
             let why = text::bounded(why.trim_end_matches('.'), self.bounds.message);
             self.sheet.paragraph(
@@ -194,7 +200,8 @@ impl Page {
 
     fn findings(&mut self, report: &Report) {
         let findings = merge::merge_findings(report);
-        let (loud, soft): (Vec<_>, Vec<_>) = findings
+        let (excused, counted): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| finding.excuse.is_some());
+        let (loud, soft): (Vec<_>, Vec<_>) = counted
             .into_iter()
             .partition(|finding| matches!(finding.verdict, Verdict::Fail | Verdict::HarnessError | Verdict::Warn));
         let loud: Vec<_> = loud
@@ -221,32 +228,83 @@ impl Page {
         if self.detail == Detail::Quiet {
             return;
         }
+        for kind in [ExcuseKind::Known, ExcuseKind::New, ExcuseKind::Regraded] {
+            let title = match kind {
+                ExcuseKind::Known => "broken, listed in the baseline, and not counted",
+                ExcuseKind::New => "broken, not in the requirement set, and not counted",
+                ExcuseKind::Regraded => "broken, and counted as the requirement set grades it",
+            };
+            let of_kind: Vec<_> =
+                excused.iter().filter(|finding| finding.excuse.is_some_and(|excuse| excuse.kind == kind)).collect();
+            self.soft(&of_kind, sheet::style(Verdict::Warn), &kind.word().to_uppercase(), title);
+        }
         for (verdict, title) in [
             (Verdict::Contested, "the specification or its implementers disagree here; not counted against the server"),
             (Verdict::Advice, "worth knowing, not a matter of the specification"),
         ] {
             let of_verdict: Vec<_> = soft.iter().filter(|finding| finding.verdict == verdict).collect();
-            if of_verdict.is_empty() {
+            self.soft(&of_verdict, sheet::style(verdict), word(verdict), title);
+        }
+    }
+
+    /// Findings that are no failures, under a heading of their own.
+    fn soft(&mut self, findings: &[&Finding<'_>], style: Style, word: &str, title: &str) {
+        if findings.is_empty() {
+            return;
+        }
+        self.headed(style, word, findings.len(), title);
+        for (index, finding) in findings.iter().enumerate() {
+            if index < self.bounds.findings {
+                self.compact(finding);
+            } else {
+                self.one_line(finding);
+            }
+        }
+    }
+
+    /// Lines of the baseline that fail the run, and those of which it says nothing.
+    fn baseline(&mut self, report: &Report) {
+        let Some(baseline) = &report.baseline else { return };
+        let file = text::bounded(&baseline.file, 200);
+        for (standing, style, word, title) in [
+            (
+                Standing::Stale,
+                sheet::style(Verdict::Fail),
+                "STALE",
+                "lines of the baseline that name no failure any more",
+            ),
+            (Standing::Open, DIM, "OPEN", "lines of the baseline that could not be checked"),
+        ] {
+            let entries: Vec<_> = baseline.standing(standing).collect();
+            if entries.is_empty() || (standing == Standing::Open && self.detail == Detail::Quiet) {
                 continue;
             }
-            self.heading(verdict, of_verdict.len(), title);
-            for (index, finding) in of_verdict.iter().enumerate() {
-                if index < self.bounds.findings {
-                    self.compact(finding);
-                } else {
-                    self.one_line(finding);
-                }
+            self.headed(style, word, entries.len(), title);
+            for entry in entries.iter().take(self.bounds.findings) {
+                let pieces =
+                    [(DIM, format!("{file}:{}", entry.line)), (BOLD, text::bounded(&plain::entry(entry), 300))];
+                self.sheet.flow(2, "  ", &pieces);
+                self.sheet.paragraph(4, PLAIN, &text::bounded(&entry.why, self.bounds.message));
+            }
+            let left = entries.len().saturating_sub(self.bounds.findings);
+            if left > 0 {
+                self.sheet.paragraph(2, DIM, &format!("{} more", text::thousands(left as u64)));
+            }
+            if standing == Standing::Stale {
+                self.sheet.paragraph(4, sheet::style(Verdict::Pass), "Take them out, or run with --baseline-update.");
             }
         }
     }
 
     fn heading(&mut self, verdict: Verdict, count: usize, title: &str) {
+        self.headed(sheet::style(verdict), word(verdict), count, title);
+    }
+
+    fn headed(&mut self, style: Style, word: &str, count: usize, title: &str) {
         self.sheet.gap();
-        let head = format!("{} {}:", word(verdict), text::thousands(count as u64));
-        let pieces: Vec<_> = [(sheet::style(verdict), head)]
-            .into_iter()
-            .chain(title.split(' ').map(|word| (DIM, word.to_owned())))
-            .collect();
+        let head = format!("{word} {}:", text::thousands(count as u64));
+        let pieces: Vec<_> =
+            [(style, head)].into_iter().chain(title.split(' ').map(|word| (DIM, word.to_owned()))).collect();
         self.sheet.flow(0, " ", &pieces);
     }
 
@@ -255,6 +313,9 @@ impl Page {
         self.sheet.gap();
         let pieces = [(sheet::style(finding.verdict), word(finding.verdict).to_owned())];
         self.sheet.flow(0, "  ", &[&pieces[..], &name(finding)].concat());
+        if let Some(excuse) = finding.excuse {
+            self.sheet.paragraph(2, BOLD, &text::bounded(&excuse.told(), self.bounds.message));
+        }
         if let Some(text) = finding.text() {
             self.sheet.paragraph(2, PLAIN, &text::bounded(text, self.bounds.message));
         }
@@ -355,6 +416,9 @@ impl Page {
             return self.block(finding);
         }
         self.sheet.flow(2, "  ", &name(finding));
+        if let Some(excuse) = finding.excuse {
+            self.sheet.paragraph(4, BOLD, &text::bounded(&excuse.told(), self.bounds.message));
+        }
         for variant in finding.variants.iter().take(self.bounds.variants) {
             self.sheet.paragraph(4, PLAIN, &text::bounded(&variant.shown.message, self.bounds.message));
             let subjects = variant.subjects();
@@ -502,6 +566,9 @@ impl Page {
             tally(&summary, &merge::merge_findings(report))
         };
         self.sheet.flow(0, " ", &pieces);
+        if let Some(excused) = summary.excused() {
+            self.sheet.paragraph(0, PLAIN, &excused);
+        }
         if let Some(exit) = options.exit {
             self.sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit.meaning()));
         }

@@ -214,6 +214,9 @@ pub(crate) struct RunArgs {
     /// What was typed, where a configuration added to it, and the flags that stand for what it added
     #[arg(skip)]
     pub(crate) typed: Option<(String, Box<RunArgs>)>,
+    /// What a configuration calls the server.
+    #[arg(skip)]
+    pub(crate) label: Option<String>,
     /// The same as --server, already split
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
@@ -278,6 +281,12 @@ pub(crate) struct RunArgs {
     /// What counts as findings for the exit code [default: fail]
     #[arg(long, value_enum, help_heading = "Outcome")]
     pub(crate) fail_on: Option<FailOn>,
+    /// File of known failures: what is not listed fails, and so does a line that is needed no more
+    #[arg(long, value_name = "FILE", help_heading = "Outcome")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write the file of --baseline anew from what is found; reasons and comments of lines that hold stay
+    #[arg(long, help_heading = "Outcome")]
+    pub(crate) baseline_update: bool,
     /// More not-verified verdicts than this end with exit code 4
     #[arg(long, value_name = "N", help_heading = "Outcome")]
     pub(crate) max_unverified: Option<u64>,

@@ -50,6 +50,8 @@ struct Settings {
     patience: Option<f64>,
     seed: Option<u64>,
     fail_on: Option<FailOn>,
+    /// The file of known failures.
+    baseline: Option<PathBuf>,
     max_unverified: Option<u64>,
     reports: Option<Vec<String>>,
     trace: Option<PathBuf>,
@@ -98,6 +100,7 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
     if let Some(file) = args.from.clone() {
         let server = of_client(&file, args.name.as_deref())?;
         apply_server(&mut args, server, Path::new(""));
+        args.label.clone_from(&args.name);
         let name = typed.name.as_ref().map(|name| format!(" --name {}", quoted(name))).unwrap_or_default();
         args.typed = Some((format!("--from {}{name}", quoted(&file.to_string_lossy())), Box::new(typed.clone())));
     }
@@ -116,10 +119,18 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
     apply_settings(&mut args, config.run.clone(), &folder)?;
     if !named_here && args.from.is_none() {
         let server = match args.name.clone() {
-            Some(name) => pick("name", &name, &config.servers, &file)?,
+            Some(name) => {
+                let server = pick("name", &name, &config.servers, &file)?;
+                args.label = Some(name);
+                server
+            }
             None => match config.servers.len() {
                 0 => return Ok(args),
-                1 => config.servers.into_values().next().unwrap_or_default(),
+                1 => {
+                    let (name, server) = config.servers.into_iter().next().unwrap_or_default();
+                    args.label = Some(name);
+                    server
+                }
                 _ => {
                     let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
                     let text = format!(
@@ -177,6 +188,11 @@ pub(crate) fn read_bounded(file: &Path) -> io::Result<String> {
 
 /// One clear line for what is wrong in a TOML file, with the place and, for an unknown key, the nearest known one.
 pub(crate) fn broken(file: &Path, text: &str, error: &toml::de::Error) -> UsageError {
+    broken_with(file, text, error, "mcp-conform init --print shows a sound one with comments")
+}
+
+/// The same for another file, with the way out where there is no better one.
+pub(crate) fn broken_with(file: &Path, text: &str, error: &toml::de::Error, otherwise: &str) -> UsageError {
     let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
     let place = line.map(|line| format!(":{line}")).unwrap_or_default();
     let message = error.message();
@@ -188,7 +204,7 @@ pub(crate) fn broken(file: &Path, text: &str, error: &toml::de::Error) -> UsageE
                 None => format!("known here are {}", known.join(", ")),
             }
         }
-        _ => "mcp-conform init --print shows a sound one with comments".to_owned(),
+        _ => otherwise.to_owned(),
     };
     let message = message.split(", expected").next().unwrap_or(message);
     UsageError::Other(format!("{}{place}: {message}\n  {help}", file.display()))
@@ -232,6 +248,7 @@ fn apply_settings(args: &mut RunArgs, settings: Settings, folder: &Path) -> Resu
     args.seed = args.seed.or(seed);
     args.fail_on = args.fail_on.or(fail_on);
     args.max_unverified = args.max_unverified.or(max_unverified);
+    args.baseline = args.baseline.take().or(settings.baseline.map(|file| folder.join(file)));
     args.trace = args.trace.take().or(settings.trace.map(|dir| folder.join(dir)));
     Ok(())
 }

@@ -140,6 +140,8 @@ fn configuration(answers: &Answers) -> String {
 # cases = ["conformance"]
 # What fails the run: "fail", "warn" or "never".
 # fail-on = "fail"
+# Failures that are known; --baseline-update writes the file.
+# baseline = "mcp-conform-known.toml"
 # max-unverified = 100
 # Reports beside the terminal's.
 # reports = ["markdown:mcp-conform.md", "json:mcp-conform.json"]

@@ -7,15 +7,17 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mcp_conform_cases::ast::Case;
 use mcp_conform_reports::{
     exit::{self, Exit, Policy},
-    model::{CheckResult, Evidence, Report, RequirementInfo, Summary, TargetStatus, Verdict},
+    model::{CheckResult, Evidence, Report, RequirementInfo, Summary, Target, TargetStatus, Verdict},
     render::{self, Detail, Options, ReportSpec},
 };
 use tokio::sync::watch;
 
 use super::{
     args::{FailOn, RunArgs},
+    baseline::{self, REVISION_ASKED_FOR},
     config,
     error::UsageError,
     output,
@@ -24,12 +26,13 @@ use super::{
 use crate::{
     coverage::features,
     process,
-    run::{Control, Progress, run},
+    run::{Control, Progress, RunOptions, run},
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     let args = &config::resolve(args)?;
-    let options = plan(args)?;
+    let mut options = plan(args)?;
+    let known = known(args, &mut options)?;
     let specs = specs(&args.report)?;
     for spec in &specs {
         if let Some(path) = &spec.path {
@@ -56,8 +59,12 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     runtime.shutdown_timeout(Duration::from_millis(100));
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
+    report.target.label.clone_from(&args.label);
     let asked = args.revision.clone();
     tell_missing(&mut report, &asked);
+    if let Some(known) = known {
+        hold_against(&mut report, known, args, &cases)?;
+    }
     let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,
         FailOn::Warn => exit::FailOn::Warn,
@@ -68,6 +75,60 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
         write_report(spec, &report, args, exit)?;
     }
     Ok(exit.code())
+}
+
+/// The known failures, checked before anything is started.
+fn known(args: &RunArgs, options: &mut RunOptions) -> Result<Option<baseline::File>, UsageError> {
+    let Some(path) = &args.baseline else {
+        if args.baseline_update {
+            let help = "name the file: --baseline mcp-conform-known.toml, or baseline in the [run] of mcp-conform.toml";
+            return Err(UsageError::Other(format!("--baseline-update has no file to write\n  {help}")));
+        }
+        return Ok(None);
+    };
+    if args.baseline_update {
+        output::check_writable(path, "baseline")?;
+    }
+    let file = baseline::File::load(path, &options.cases, args.baseline_update)?;
+    options.excused = file.excused(Target {
+        status: TargetStatus::Ok,
+        name: options.name.clone(),
+        label: args.label.clone(),
+        server: None,
+        transports: Vec::new(),
+        message: None,
+        evidence: Vec::new(),
+    });
+    Ok(Some(file))
+}
+
+/// Excuses what is known, writes the list anew where that was asked for, and tells of lines that are needed no more.
+fn hold_against(
+    report: &mut Report,
+    mut known: baseline::File,
+    args: &RunArgs,
+    cases: &[Arc<Case>],
+) -> Result<(), UsageError> {
+    known.mark(report)?;
+    let found = |result: &CheckResult| result.counted() == Some(Verdict::Fail);
+    let stopped = args.fail_fast && report.results.iter().any(found);
+    let partial = stopped.then_some("the run ended at its first failure");
+    if let (true, Some(path)) = (args.baseline_update, &args.baseline) {
+        match baseline::unfit(std::slice::from_ref(report)) {
+            Some(why) => report.notes.push(format!("{} was not written: {why}", path.display())),
+            None => {
+                let fail_on = args.fail_on.unwrap_or(FailOn::Fail);
+                let (new, change) = known.update(std::slice::from_ref(report), fail_on, partial, cases)?;
+                baseline::tell(path, &change, args.quiet);
+                known = new;
+                known.mark(report)?;
+            }
+        }
+    }
+    report.notes.extend(known.note());
+    report.baseline = Some(known.settled(std::slice::from_ref(report), partial)?);
+    report.summary = Summary::of(&report.results);
+    Ok(())
 }
 
 /// A revision that was asked for by name and is not supported is a finding, in every report.
@@ -82,8 +143,8 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
         };
         let transport = report.target.transports.first().cloned().unwrap_or_default();
         report.results.push(CheckResult {
-            check: "revision-asked-for".to_owned(),
-            requirement: "own/revision-supported".to_owned(),
+            check: REVISION_ASKED_FOR.to_owned(),
+            requirement: exit::REVISION_SUPPORTED.to_owned(),
             revision: revision.clone(),
             transport,
             verdict: Verdict::Fail,
@@ -94,9 +155,10 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
             occasions: 1,
             fix: Some(format!("Serve {revision}, or leave out --revision {revision}.")),
             verify_with: None,
+            excuse: None,
         });
         report.requirements.push(RequirementInfo {
-            id: "own/revision-supported".to_owned(),
+            id: exit::REVISION_SUPPORTED.to_owned(),
             revision: revision.clone(),
             level: "MUST".to_owned(),
             grade: "fail".to_owned(),

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod args;
+mod baseline;
 mod config;
 mod entry;
 mod error;

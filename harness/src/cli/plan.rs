@@ -13,7 +13,7 @@ use crate::{
     conversation::{Deadlines, StdioTarget},
     process::CommandSpec,
     rules,
-    run::{HttpTarget, RunOptions, ToolChoice, areas_of},
+    run::{Excused, HttpTarget, RunOptions, ToolChoice, areas_of},
     trace::Secrets,
     transport::{Endpoint, TlsOptions},
 };
@@ -47,6 +47,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
         answers: Arc::new(answers(&args.answer)?),
         seed: args.seed.unwrap_or_default(),
         fail_fast: args.fail_fast,
+        excused: Excused::default(),
         trace_dir: trace_dir(args)?,
         repro_target: secrets.redact_text(&repro_target),
         name: secrets.redact_text(&name),

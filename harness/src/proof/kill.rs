@@ -13,7 +13,7 @@ use super::memory::{http_target, stdio_target};
 use crate::{
     conversation::Deadlines,
     coverage::coverage,
-    run::{Control, RunOptions, TOLD_UNDER, ToolChoice, run},
+    run::{Control, Excused, RunOptions, TOLD_UNDER, ToolChoice, run},
     trace::Secrets,
 };
 
@@ -219,6 +219,7 @@ fn options(config: &Config, transport: Transport, cases: Vec<Arc<Case>>) -> RunO
         answers: std::sync::Arc::default(),
         seed: 0,
         fail_fast: false,
+        excused: Excused::default(),
         trace_dir: None,
         secrets: Arc::new(Secrets::default()),
         token: false,

@@ -66,6 +66,7 @@ mod tests {
             occasions: 1,
             fix: None,
             verify_with: None,
+            excuse: None,
         }
     }
 

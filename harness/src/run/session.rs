@@ -213,9 +213,10 @@ impl Runner {
     }
 
     fn add(&self, results: Vec<CheckResult>) {
-        let failed = results.iter().any(|result| result.verdict == Verdict::Fail);
+        let counts = |result: &CheckResult| result.verdict == Verdict::Fail && !(self.options.excused.0)(result);
+        let failed = self.options.fail_fast && results.iter().any(counts);
         self.found().results.extend(results);
-        if failed && self.options.fail_fast {
+        if failed {
             self.stop_inside.send_replace(true);
         }
     }
@@ -268,7 +269,11 @@ impl Runner {
             let case = case.map(|case| format!(" --case {case}")).unwrap_or_default();
             format!("mcp-conform run {} --revision {}{case}", stage.repro_target, stage.revision)
         });
-        if failed && self.options.fail_fast {
+        let counts = |(rule, requirement): &(&str, &str)| {
+            let found = results::left_out(rule, requirement, session.place, Verdict::Fail, String::new(), None);
+            !(self.options.excused.0)(&found)
+        };
+        if self.options.fail_fast && failed.iter().any(counts) {
             self.stop_inside.send_replace(true);
         }
     }
