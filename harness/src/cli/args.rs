@@ -92,6 +92,9 @@ pub(crate) struct CasesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// List the requirement sets that `run --requirements` takes, instead
+    #[arg(long)]
+    pub(crate) requirements: bool,
     #[command(flatten)]
     pub(crate) cases: CasesArgs,
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
@@ -284,6 +287,9 @@ pub(crate) struct RunArgs {
     /// File of known failures: what is not listed fails, and so does a line that is needed no more
     #[arg(long, value_name = "FILE", help_heading = "Outcome")]
     pub(crate) baseline: Option<PathBuf>,
+    /// What counts is what this set has, and as it is graded there; what came later informs. One a revision
+    #[arg(long, value_name = "REVISION@RELEASE", help_heading = "Outcome")]
+    pub(crate) requirements: Vec<String>,
     /// Write the file of --baseline anew from what is found; reasons and comments of lines that hold stay
     #[arg(long, help_heading = "Outcome")]
     pub(crate) baseline_update: bool,

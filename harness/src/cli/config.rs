@@ -52,6 +52,8 @@ struct Settings {
     fail_on: Option<FailOn>,
     /// The file of known failures.
     baseline: Option<PathBuf>,
+    /// Frozen requirement sets, one a revision.
+    requirements: Option<Vec<String>>,
     max_unverified: Option<u64>,
     reports: Option<Vec<String>>,
     trace: Option<PathBuf>,
@@ -248,6 +250,7 @@ fn apply_settings(args: &mut RunArgs, settings: Settings, folder: &Path) -> Resu
     args.seed = args.seed.or(seed);
     args.fail_on = args.fail_on.or(fail_on);
     args.max_unverified = args.max_unverified.or(max_unverified);
+    fill(&mut args.requirements, settings.requirements);
     args.baseline = args.baseline.take().or(settings.baseline.map(|file| folder.join(file)));
     args.trace = args.trace.take().or(settings.trace.map(|dir| folder.join(dir)));
     Ok(())

@@ -10,7 +10,7 @@ use super::{
     init::init,
     judge_server::judge_server,
     report::report,
-    show,
+    requirements, show,
     validate::validate,
 };
 
@@ -36,6 +36,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => judge_server(args),
         Command::Report(args) => report(args),
         Command::Init(args) => init(args),
+        Command::List(args) if args.requirements => requirements::list(args.format),
         Command::List(args) => show::list(args),
         Command::Explain { id, cases } => show::explain(id, cases),
         Command::Cases { command } => show::cases(command),

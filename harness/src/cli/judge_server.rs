@@ -22,17 +22,20 @@ use super::{
     error::UsageError,
     output,
     plan::plan,
+    requirements::Sets,
 };
 use crate::{
     coverage::features,
     process,
-    run::{Control, Progress, RunOptions, run},
+    run::{Control, Excused, Progress, RunOptions, run},
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     let args = &config::resolve(args)?;
     let mut options = plan(args)?;
-    let known = known(args, &mut options)?;
+    let sets = Sets::chosen(&args.requirements)?;
+    let known = known(args, &options)?;
+    options.excused = excused(args, &options, &sets, known.as_ref());
     let specs = specs(&args.report)?;
     for spec in &specs {
         if let Some(path) = &spec.path {
@@ -62,6 +65,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     report.target.label.clone_from(&args.label);
     let asked = args.revision.clone();
     tell_missing(&mut report, &asked);
+    sets.mark(&mut report);
     if let Some(known) = known {
         hold_against(&mut report, known, args, &cases)?;
     }
@@ -78,7 +82,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
 }
 
 /// The known failures, checked before anything is started.
-fn known(args: &RunArgs, options: &mut RunOptions) -> Result<Option<baseline::File>, UsageError> {
+fn known(args: &RunArgs, options: &RunOptions) -> Result<Option<baseline::File>, UsageError> {
     let Some(path) = &args.baseline else {
         if args.baseline_update {
             let help = "name the file: --baseline mcp-conform-known.toml, or baseline in the [run] of mcp-conform.toml";
@@ -89,8 +93,12 @@ fn known(args: &RunArgs, options: &mut RunOptions) -> Result<Option<baseline::Fi
     if args.baseline_update {
         output::check_writable(path, "baseline")?;
     }
-    let file = baseline::File::load(path, &options.cases, args.baseline_update)?;
-    options.excused = file.excused(Target {
+    baseline::File::load(path, &options.cases, args.baseline_update).map(Some)
+}
+
+/// What --fail-fast does not stop at. The name that the server gives itself is not known yet.
+fn excused(args: &RunArgs, options: &RunOptions, sets: &Sets, known: Option<&baseline::File>) -> Excused {
+    let target = Target {
         status: TargetStatus::Ok,
         name: options.name.clone(),
         label: args.label.clone(),
@@ -98,8 +106,12 @@ fn known(args: &RunArgs, options: &mut RunOptions) -> Result<Option<baseline::Fi
         transports: Vec::new(),
         message: None,
         evidence: Vec::new(),
-    });
-    Ok(Some(file))
+    };
+    let listed = known.map(|known| known.excused(target));
+    let sets = sets.clone();
+    Excused(Arc::new(move |result| {
+        sets.excuse(result).is_some() || listed.as_ref().is_some_and(|Excused(listed)| listed(result))
+    }))
 }
 
 /// Excuses what is known, writes the list anew where that was asked for, and tells of lines that are needed no more.

@@ -10,6 +10,7 @@ mod judge_server;
 mod output;
 mod plan;
 mod report;
+mod requirements;
 mod show;
 mod validate;
 

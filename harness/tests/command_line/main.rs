@@ -10,6 +10,7 @@ mod ending;
 mod fixture;
 mod output;
 mod report;
+mod requirements;
 mod secrets;
 mod server;
 mod url;
