@@ -10,7 +10,7 @@ use crate::model::{CheckResult, Report, Standing, Summary, TargetStatus, Verdict
 pub const REVISION_SUPPORTED: &str = "own/revision-supported";
 
 /// How a run ended. When several apply, the first in the order of the variants wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// A frame of ours was wrong, or we crashed.
     Bug,
@@ -39,6 +39,12 @@ impl Exit {
             Self::Bug => 5,
             Self::Interrupted => 130,
         }
+    }
+
+    pub fn of_code(code: i32) -> Option<Self> {
+        let all =
+            [Self::Bug, Self::Usage, Self::Interrupted, Self::Unavailable, Self::Findings, Self::Unjudged, Self::Clean];
+        all.into_iter().find(|exit| i32::from(exit.code()) == code)
     }
 
     /// What the code tells, as a sentence without a full stop.

@@ -196,6 +196,9 @@ fn alerts(report: &Report) -> Vec<Alert> {
             lines: report.target.evidence.iter().skip(skipped).map(|line| shown(line, MESSAGE)).collect(),
         });
     }
+    if let Some(shard) = report.shard {
+        out.push(Alert { title: "A part of a run".to_owned(), text: shard.told(), lines: Vec::new() });
+    }
     let stale = plain::stales(report);
     if !stale.is_empty() {
         let count = text::plural(stale.len() as u64, "line");

@@ -19,6 +19,7 @@ pub mod matrix;
 pub mod merge;
 pub mod model;
 pub mod order;
+pub mod parts;
 mod plain;
 pub mod render;
 pub mod sarif;

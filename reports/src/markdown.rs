@@ -189,6 +189,9 @@ fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out)?;
         }
     }
+    if let Some(shard) = report.shard {
+        writeln!(out, "{}\n", shard.told())?;
+    }
     if let Some(why) = &report.interrupted {
         writeln!(out, "**Interrupted:** {}. What was judged until then stands.\n", escaped(why, MESSAGE))?;
     }

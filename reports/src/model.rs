@@ -39,6 +39,9 @@ pub struct Report {
     /// The list of known failures that the run was held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
+    /// Which part of a run this is; what `report merge` put together is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The frozen requirement sets that decided what counts, as `REVISION@RELEASE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirement_sets: Vec<String>,
@@ -197,6 +200,39 @@ impl CheckResult {
     /// The verdict as it counts for the end of a run; none where it does not count.
     pub fn counted(&self) -> Option<Verdict> {
         self.excuse.as_ref().map_or(Some(self.verdict), |excuse| excuse.counts_as)
+    }
+}
+
+/// A part of a run that several machines share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Shard {
+    /// What was divided.
+    pub kind: ShardKind,
+    /// From 1.
+    pub part: u32,
+    pub of: u32,
+    /// How many there are in all parts together.
+    pub total: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ShardKind {
+    Cases,
+    Servers,
+}
+
+impl Shard {
+    /// What part it is, as a sentence.
+    pub fn told(self) -> String {
+        let what = match self.kind {
+            ShardKind::Cases => "cases",
+            ShardKind::Servers => "servers of the fleet",
+        };
+        let Self { part, of, .. } = self;
+        format!("Part {part} of {of} of the {what}: report merge puts the parts together.")
     }
 }
 

@@ -3,8 +3,11 @@
 //! From what matters most to what matters least: which revisions are supported, what is broken with proof, what could
 //! not be judged and how it could be, what the run cost, how it ends. Everything from outside is escaped and bounded.
 
+mod baseline;
+pub mod fleet;
 mod sheet;
 pub mod support;
+mod tally;
 
 use std::io::{self, Write};
 
@@ -12,13 +15,13 @@ use anstyle::Style;
 
 use crate::excerpt;
 use crate::merge::{self, Finding, Reason, Variant};
-use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Standing, Summary, TargetStatus, Verdict};
-use crate::plain;
+use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Summary, TargetStatus, Verdict};
 use crate::render::{Detail, Options, Renderer};
 use crate::target;
 use crate::text;
 
 use sheet::{BOLD, CARET, DIM, LINK, PLAIN, Sheet};
+use tally::tally;
 
 pub struct Terminal;
 
@@ -122,6 +125,9 @@ impl Page {
         if !report.requirement_sets.is_empty() {
             let sets = text::list(report.requirement_sets.iter().map(String::as_str), 10);
             self.sheet.paragraph(0, DIM, &text::bounded(&format!("counted by {sets}"), self.bounds.message));
+        }
+        if let Some(shard) = report.shard {
+            self.sheet.paragraph(0, DIM, &shard.told());
         }
         if let Some(why) = &report.interrupted {
             let why = text::bounded(why.trim_end_matches('.'), self.bounds.message);
@@ -258,40 +264,6 @@ impl Page {
                 self.compact(finding);
             } else {
                 self.one_line(finding);
-            }
-        }
-    }
-
-    /// Lines of the baseline that fail the run, and those of which it says nothing.
-    fn baseline(&mut self, report: &Report) {
-        let Some(baseline) = &report.baseline else { return };
-        let file = text::bounded(&baseline.file, 200);
-        for (standing, style, word, title) in [
-            (
-                Standing::Stale,
-                sheet::style(Verdict::Fail),
-                "STALE",
-                "lines of the baseline that name no failure any more",
-            ),
-            (Standing::Open, DIM, "OPEN", "lines of the baseline that could not be checked"),
-        ] {
-            let entries: Vec<_> = baseline.standing(standing).collect();
-            if entries.is_empty() || (standing == Standing::Open && self.detail == Detail::Quiet) {
-                continue;
-            }
-            self.headed(style, word, entries.len(), title);
-            for entry in entries.iter().take(self.bounds.findings) {
-                let pieces =
-                    [(DIM, format!("{file}:{}", entry.line)), (BOLD, text::bounded(&plain::entry(entry), 300))];
-                self.sheet.flow(2, "  ", &pieces);
-                self.sheet.paragraph(4, PLAIN, &text::bounded(&entry.why, self.bounds.message));
-            }
-            let left = entries.len().saturating_sub(self.bounds.findings);
-            if left > 0 {
-                self.sheet.paragraph(2, DIM, &format!("{} more", text::thousands(left as u64)));
-            }
-            if standing == Standing::Stale {
-                self.sheet.paragraph(4, sheet::style(Verdict::Pass), "Take them out, or run with --baseline-update.");
             }
         }
     }
@@ -604,45 +576,6 @@ fn word(verdict: Verdict) -> &'static str {
         Verdict::NotApplicable => "NOT APPLICABLE",
         Verdict::Pass => "PASSED",
     }
-}
-
-/// The counts of all verdicts; with `findings`, how many requirements stand behind failures and warnings.
-fn tally(summary: &Summary, findings: &[Finding<'_>]) -> Vec<(Style, String)> {
-    let mut pieces: Vec<(Style, String)> = Vec::new();
-    for (verdict, count) in summary.counts() {
-        // No failures is news; none of the others is.
-        if count == 0 && verdict != Verdict::Fail {
-            continue;
-        }
-        if let Some((_, piece)) = pieces.last_mut() {
-            piece.push(',');
-        }
-        let style = if count == 0 { DIM } else { sheet::style(verdict) };
-        let mut piece = tally_word(verdict, count);
-        let mut broken: Vec<_> =
-            findings.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.requirement).collect();
-        broken.dedup();
-        if matches!(verdict, Verdict::Fail | Verdict::Warn) && !broken.is_empty() {
-            piece.push_str(&format!(" ({})", text::plural(broken.len() as u64, "requirement")));
-        }
-        pieces.push((style, piece));
-    }
-    pieces
-}
-
-fn tally_word(verdict: Verdict, count: u64) -> String {
-    let word = match verdict {
-        Verdict::Fail if count == 0 => return "none failed".to_owned(),
-        Verdict::Fail => "failed",
-        Verdict::HarnessError => return format!("{} of ours", text::plural(count, "fault")),
-        Verdict::Warn => return text::plural(count, "warning"),
-        Verdict::Contested => "contested",
-        Verdict::Advice => "advice",
-        Verdict::NotVerified => "not verified",
-        Verdict::NotApplicable => "not applicable",
-        Verdict::Pass => "passed",
-    };
-    format!("{} {word}", text::thousands(count))
 }
 
 fn over(transports: &[String]) -> String {

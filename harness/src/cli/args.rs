@@ -176,6 +176,12 @@ pub(crate) enum ReportCommand {
         /// Where it goes, instead of standard output
         #[arg(long, short, value_name = "PATH")]
         output: Option<PathBuf>,
+        /// Join what is there, even if parts of a shared run are missing or stand twice
+        #[arg(long)]
+        partial: bool,
+        /// End with the exit code that the whole earns; without it with 0
+        #[arg(long, value_enum)]
+        fail_on: Option<FailOn>,
     },
     /// Print the JSON Schema of a result file
     Schema,
@@ -205,6 +211,21 @@ pub(crate) struct RunArgs {
     /// A client's JSON file with `mcpServers`, to take the server of --name from
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "url", "serve", "command", "demo"])]
     pub(crate) from: Option<PathBuf>,
+    /// Judge every server of a file: a configuration, or a client's `mcpServers`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "url", "serve", "command", "demo", "name", "from"])]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Servers of --fleet that are judged side by side [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) fleet_jobs: Option<usize>,
+    /// Folder for the results of --fleet: NAME.json each, matrix.html and matrix.md [default: mcp-conform-results]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) results: Option<PathBuf>,
+    /// Only the K-th of N parts: of the servers of --fleet, else of the cases; report merge puts the results together
+    #[arg(long, value_name = "K/N")]
+    pub(crate) shard: Option<String>,
+    /// This run is one of a fleet, which tells what holds for all of them
+    #[arg(long, hide = true)]
+    pub(crate) in_fleet: bool,
     /// Configuration; by default mcp-conform.toml of the working folder, if there is one
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
@@ -316,4 +337,14 @@ pub(crate) enum FailOn {
     Fail,
     Warn,
     Never,
+}
+
+impl FailOn {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Warn => "warn",
+            Self::Never => "never",
+        }
+    }
 }

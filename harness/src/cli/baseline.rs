@@ -142,7 +142,7 @@ impl File {
     pub(crate) fn update(
         self,
         reports: &[Report],
-        fail_on: FailOn,
+        fail_on: Option<FailOn>,
         partial: Option<&str>,
         cases: &[Arc<Case>],
     ) -> Result<(Self, Change), UsageError> {
@@ -175,8 +175,8 @@ impl File {
             // Between servers of a fleet a line has to say which one it means.
             let server = if reports.len() > 1 { report.target.label.clone() } else { None };
             for result in report.results.iter().filter(|result| result.excuse.is_none()) {
-                let wanted =
-                    result.verdict == Verdict::Fail || (result.verdict == Verdict::Warn && fail_on == FailOn::Warn);
+                let wanted = result.verdict == Verdict::Fail
+                    || (result.verdict == Verdict::Warn && fail_on == Some(FailOn::Warn));
                 if wanted {
                     let key = baseline::key(&result.check, &result.requirement);
                     new.insert((server.clone(), key, result.revision.clone(), result.transport.clone()));
@@ -204,6 +204,12 @@ impl File {
     fn bad_glob(&self, error: &globset::Error) -> UsageError {
         UsageError::Other(format!("{}: {error}\n  write a glob such as `tools-*`", self.path.display()))
     }
+}
+
+/// `--baseline-update` without a file.
+pub(crate) fn nothing_to_write() -> UsageError {
+    let help = "name the file: --baseline mcp-conform-known.toml, or baseline in the [run] of mcp-conform.toml";
+    UsageError::Other(format!("--baseline-update has no file to write\n  {help}"))
 }
 
 /// Why the list must not be written from these reports.

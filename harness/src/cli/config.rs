@@ -158,6 +158,35 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
     Ok(args)
 }
 
+/// Whether a file is a client's JSON, and not a configuration.
+pub(crate) fn is_client(file: &Path) -> Result<bool, UsageError> {
+    Ok(fleet_text(file)?.trim_start().starts_with('{'))
+}
+
+/// The servers of a configuration or of a client's file, sorted.
+pub(crate) fn names(file: &Path) -> Result<Vec<String>, UsageError> {
+    let text = fleet_text(file)?;
+    let names: Vec<String> = if is_client(file)? {
+        client_servers(file)?.into_keys().collect()
+    } else {
+        let config: Config = toml::from_str(&text).map_err(|error| broken(file, &text, &error))?;
+        config.servers.into_keys().collect()
+    };
+    if names.is_empty() {
+        let help = "name them in tables: [servers.NAME], or in the mcpServers of a client's file";
+        return Err(UsageError::Other(format!("{} names no server\n  {help}", file.display())));
+    }
+    Ok(names)
+}
+
+fn fleet_text(file: &Path) -> Result<String, UsageError> {
+    read_bounded(file).map_err(|error| {
+        let help =
+            "name a configuration with [servers.NAME] tables, or a client's JSON file with mcpServers".to_owned();
+        UsageError::Unreadable { path: file.to_owned(), error, help }
+    })
+}
+
 fn no_config(flag: &'static str, value: &str) -> UsageError {
     let help = format!("write {FILE} (mcp-conform init), or name one by --config FILE");
     UsageError::flag(flag, value, "stands in a configuration, and there is none", help)
@@ -297,18 +326,8 @@ fn apply_server(args: &mut RunArgs, server: Server, folder: &Path) {
 /// A server of a client's configuration: `{"mcpServers": {NAME: {"command", "args", "env", "cwd", "url", "headers"}}}`, or
 /// `servers` in its place. What else stands there is the client's own.
 fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
-    let text = read_bounded(file).map_err(|error| {
-        let help = "name the JSON file in which your client keeps its servers".to_owned();
-        UsageError::Unreadable { path: file.to_owned(), error, help }
-    })?;
-    let bad = |reason: String| {
-        let help = r#"it has to be {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}"#;
-        UsageError::Other(format!("{}: {reason}\n  {help}", file.display()))
-    };
-    let value: Value = serde_json::from_str(&text).map_err(|error| bad(format!("it is no JSON: {error}")))?;
-    let servers = value.get("mcpServers").or_else(|| value.get("servers")).and_then(Value::as_object);
-    let servers = servers.ok_or_else(|| bad("there is no mcpServers in it".to_owned()))?;
-    let known: BTreeMap<String, Value> = servers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let bad = |reason: String| not_of_client(file, &reason);
+    let known = client_servers(file)?;
     let entry = match (name, known.len()) {
         (Some(name), _) => pick("name", name, &known, file)?,
         (None, 1) => known.into_values().next().unwrap_or_default(),
@@ -345,4 +364,21 @@ fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
         headers: texts("headers")?,
         ..Server::default()
     })
+}
+
+fn client_servers(file: &Path) -> Result<BTreeMap<String, Value>, UsageError> {
+    let text = read_bounded(file).map_err(|error| {
+        let help = "name the JSON file in which your client keeps its servers".to_owned();
+        UsageError::Unreadable { path: file.to_owned(), error, help }
+    })?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|error| not_of_client(file, &format!("it is no JSON: {error}")))?;
+    let servers = value.get("mcpServers").or_else(|| value.get("servers")).and_then(Value::as_object);
+    let servers = servers.ok_or_else(|| not_of_client(file, "there is no mcpServers in it"))?;
+    Ok(servers.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+fn not_of_client(file: &Path, reason: &str) -> UsageError {
+    let help = r#"it has to be {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}"#;
+    UsageError::Other(format!("{}: {reason}\n  {help}", file.display()))
 }

@@ -1,6 +1,7 @@
 //! `mcp-conform run`: progress, Ctrl-C, reports and the exit code.
 
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal},
     sync::Arc,
     time::Duration,
@@ -10,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcp_conform_cases::ast::Case;
 use mcp_conform_reports::{
     exit::{self, Exit, Policy},
-    model::{CheckResult, Evidence, Report, RequirementInfo, Summary, Target, TargetStatus, Verdict},
+    model::{CheckResult, Evidence, Report, RequirementInfo, Shard, ShardKind, Summary, Target, TargetStatus, Verdict},
     render::{self, Detail, Options, ReportSpec},
 };
 use tokio::sync::watch;
@@ -20,21 +21,34 @@ use super::{
     baseline::{self, REVISION_ASKED_FOR},
     config,
     error::UsageError,
+    fleet::judge_fleet,
     output,
     plan::plan,
     requirements::Sets,
+    shard::Part,
 };
 use crate::{
     coverage::features,
-    process,
-    run::{Control, Excused, Progress, RunOptions, run},
+    process, rules,
+    run::{Control, DIFFER, Excused, Progress, RunOptions, run},
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
+    if let Some(file) = &args.fleet {
+        return judge_fleet(args, file);
+    }
+    // clap does not ask for what conflicts with something that is there.
+    for (flag, given) in [("results", args.results.is_some()), ("fleet-jobs", args.fleet_jobs.is_some())] {
+        if given {
+            return Err(UsageError::Other(format!("--{flag} is for the servers of a --fleet\n  leave it out")));
+        }
+    }
     let args = &config::resolve(args)?;
     let mut options = plan(args)?;
+    let cases = options.cases.clone();
+    let shard = divide(args, &mut options)?;
     let sets = Sets::chosen(&args.requirements)?;
-    let known = known(args, &options)?;
+    let known = known(args, &cases)?;
     options.excused = excused(args, &options, &sets, known.as_ref());
     let specs = specs(&args.report)?;
     for spec in &specs {
@@ -49,7 +63,6 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
         .map_err(|error| UsageError::Other(format!("the runtime could not be started: {error}")))?;
     let bar = progress_bar(args.quiet);
     let (stop, stopped) = watch::channel(None);
-    let cases = options.cases.clone();
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut report = runtime.block_on(async {
         tokio::spawn(interrupts(stop));
@@ -63,17 +76,19 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
     report.target.label.clone_from(&args.label);
+    report.shard = shard;
+    if shard.is_some() {
+        // What a rule saw over one transport alone in this part, it may have seen over both in the whole.
+        let is_rule = |name: &str| rules::rules().iter().any(|rule| rule.name == name);
+        report.results.retain(|result| !(result.message.starts_with(DIFFER) && is_rule(&result.check)));
+    }
     let asked = args.revision.clone();
     tell_missing(&mut report, &asked);
     sets.mark(&mut report);
     if let Some(known) = known {
         hold_against(&mut report, known, args, &cases)?;
     }
-    let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
-        FailOn::Fail => exit::FailOn::Fail,
-        FailOn::Warn => exit::FailOn::Warn,
-        FailOn::Never => exit::FailOn::Never,
-    };
+    let fail_on = fail_on(args.fail_on);
     let exit = exit::decide(&report, &Policy { fail_on, max_unverified: args.max_unverified, asked });
     for spec in &specs {
         write_report(spec, &report, args, exit)?;
@@ -81,19 +96,42 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     Ok(exit.code())
 }
 
+pub(crate) fn fail_on(level: Option<FailOn>) -> exit::FailOn {
+    match level.unwrap_or(FailOn::Fail) {
+        FailOn::Fail => exit::FailOn::Fail,
+        FailOn::Warn => exit::FailOn::Warn,
+        FailOn::Never => exit::FailOn::Never,
+    }
+}
+
+/// Leaves the cases of one part. The rules look at what they see in every part.
+fn divide(args: &RunArgs, options: &mut RunOptions) -> Result<Option<Shard>, UsageError> {
+    let Some(text) = &args.shard else { return Ok(None) };
+    let part: Part = text.parse()?;
+    let chosen = |case: &&Arc<Case>| options.case_filter.is_empty() || options.case_filter.is_match(&case.id.node);
+    let chosen: Vec<Arc<Case>> = options.cases.iter().filter(chosen).cloned().collect();
+    let own: BTreeSet<String> = part.of_cases(chosen.iter().map(Arc::as_ref)).into_iter().map(str::to_owned).collect();
+    options.cases.retain(|case| own.contains(&case.id.node));
+    Ok(Some(part.shard(ShardKind::Cases, chosen.len())))
+}
+
 /// The known failures, checked before anything is started.
-fn known(args: &RunArgs, options: &RunOptions) -> Result<Option<baseline::File>, UsageError> {
+fn known(args: &RunArgs, cases: &[Arc<Case>]) -> Result<Option<baseline::File>, UsageError> {
     let Some(path) = &args.baseline else {
         if args.baseline_update {
-            let help = "name the file: --baseline mcp-conform-known.toml, or baseline in the [run] of mcp-conform.toml";
-            return Err(UsageError::Other(format!("--baseline-update has no file to write\n  {help}")));
+            return Err(baseline::nothing_to_write());
         }
         return Ok(None);
     };
+    if args.baseline_update && args.shard.is_some() {
+        let help = "update with a run of all cases, without --shard";
+        return Err(UsageError::Other(format!("--baseline-update would write one list a shard\n  {help}")));
+    }
     if args.baseline_update {
         output::check_writable(path, "baseline")?;
     }
-    baseline::File::load(path, &options.cases, args.baseline_update).map(Some)
+    // Not those of a part: a line may name a case of another one.
+    baseline::File::load(path, cases, args.baseline_update).map(Some)
 }
 
 /// What --fail-fast does not stop at. The name that the server gives itself is not known yet.
@@ -122,15 +160,22 @@ fn hold_against(
     cases: &[Arc<Case>],
 ) -> Result<(), UsageError> {
     known.mark(report)?;
+    report.summary = Summary::of(&report.results);
+    // The list is one for the whole fleet, which tells what is stale.
+    if args.in_fleet {
+        return Ok(());
+    }
     let found = |result: &CheckResult| result.counted() == Some(Verdict::Fail);
     let stopped = args.fail_fast && report.results.iter().any(found);
-    let partial = stopped.then_some("the run ended at its first failure");
+    let partial = match report.shard {
+        Some(_) => Some("one part of the cases was judged"),
+        None => stopped.then_some("the run ended at its first failure"),
+    };
     if let (true, Some(path)) = (args.baseline_update, &args.baseline) {
         match baseline::unfit(std::slice::from_ref(report)) {
             Some(why) => report.notes.push(format!("{} was not written: {why}", path.display())),
             None => {
-                let fail_on = args.fail_on.unwrap_or(FailOn::Fail);
-                let (new, change) = known.update(std::slice::from_ref(report), fail_on, partial, cases)?;
+                let (new, change) = known.update(std::slice::from_ref(report), args.fail_on, partial, cases)?;
                 baseline::tell(path, &change, args.quiet);
                 known = new;
                 known.mark(report)?;
@@ -184,7 +229,7 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
 }
 
 /// The reports that were asked for, and the terminal's unless another one takes standard output.
-fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
+pub(crate) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     let mut specs = asked.to_vec();
     let to_stdout = specs.iter().filter(|spec| spec.path.is_none()).count();
     if to_stdout > 1 {
@@ -247,7 +292,7 @@ async fn interrupts(stop: watch::Sender<Option<String>>) {
 
 /// What asks the run to end. Made once, so that no signal falls between two waits.
 #[cfg(unix)]
-struct Signals {
+pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
@@ -255,14 +300,14 @@ struct Signals {
 #[cfg(unix)]
 impl Signals {
     /// Nothing where the system gives no handler: then a signal simply ends the process.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let interrupt = signal(SignalKind::interrupt()).ok()?;
         let terminate = signal(SignalKind::terminate()).ok()?;
         Some(Self { interrupt, terminate })
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -271,15 +316,15 @@ impl Signals {
 }
 
 #[cfg(not(unix))]
-struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         Some(Self)
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         // Without a handler there is nothing to wait for; the run ends by itself.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

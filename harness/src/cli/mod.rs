@@ -5,12 +5,14 @@ mod baseline;
 mod config;
 mod entry;
 mod error;
+mod fleet;
 mod init;
 mod judge_server;
 mod output;
 mod plan;
 mod report;
 mod requirements;
+mod shard;
 mod show;
 mod validate;
 

@@ -9,6 +9,7 @@ mod session;
 pub mod surface;
 pub(crate) mod survey;
 
+pub use compare::DIFFER;
 pub use options::{Excused, HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;
 pub use runner::{Control, Progress, run};

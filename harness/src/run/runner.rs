@@ -476,6 +476,7 @@ impl Runner {
             started: None,
             interrupted,
             baseline: None,
+            shard: None,
             requirement_sets: Vec::new(),
         };
         mcp_conform_reports::order::sort(&mut report);

@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod ending;
 mod fixture;
+mod fleet;
 mod output;
 mod report;
 mod requirements;

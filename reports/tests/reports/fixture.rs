@@ -348,6 +348,7 @@ pub(crate) fn empty() -> Report {
         started: Some("2026-07-28T12:00:00Z".into()),
         interrupted: None,
         baseline: None,
+        shard: None,
         requirement_sets: vec![],
     }
 }
