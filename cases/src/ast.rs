@@ -163,6 +163,11 @@ pub enum Template {
     Variable(Variable),
     Array(Vec<Template>),
     Object(Vec<(String, Template)>),
+    /// `{flip: $name/pointer, at: N}`: a text with one bit of what it encodes changed.
+    Flipped {
+        value: Box<Template>,
+        at: u64,
+    },
     /// A header value in its Base64 form, between `=?mark?` and `?=`.
     Sentinel {
         mark: String,

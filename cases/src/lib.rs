@@ -4,6 +4,7 @@
 //! makes it from YAML, [`Matcher::check`](ast::Matcher::check) and [`Template::render`](ast::Template::render) evaluate its
 //! values. Talking to a server, and walking the steps, is left to `mcp-conform`.
 
+pub mod alter;
 pub mod ast;
 mod catalogue;
 mod contested;
@@ -30,4 +31,4 @@ pub use matching::Mismatch;
 pub use nearest::nearest;
 pub use parse::parse;
 pub use schema::language_schema;
-pub use template::{RenderError, sentinel};
+pub use template::{RenderError, flipped_value, sentinel};

@@ -249,6 +249,7 @@ fn template(template: &Template) -> String {
                 members.iter().map(|(name, member)| format!("{name}: {}", self::template(member))).collect();
             format!("{{{}}}", members.join(", "))
         }
+        Template::Flipped { value, at } => format!("{} with bit {at} flipped", self::template(value)),
         Template::Sentinel { mark, value } => format!("=?{mark}?({})?=", self::template(value)),
     }
 }

@@ -6,7 +6,10 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 
-use crate::ast::{Template, Variable};
+use crate::{
+    alter::flipped,
+    ast::{Template, Variable},
+};
 
 /// Why a template gives nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +43,7 @@ impl Template {
                     .map(|(name, member)| Ok((name.clone(), member.to_value(vars)?)))
                     .collect::<Result<Map<_, _>, RenderError>>()?,
             ),
+            Self::Flipped { value, at } => flipped_value(value.to_value(vars)?, *at),
             Self::Sentinel { mark, value } => Value::String(sentinel(mark, &value.to_value(vars)?)),
         })
     }
@@ -51,7 +55,7 @@ impl Template {
             Self::Variable(variable) => vec![variable],
             Self::Array(items) => items.iter().flat_map(Self::variables).collect(),
             Self::Object(members) => members.iter().flat_map(|(_, member)| member.variables()).collect(),
-            Self::Sentinel { value, .. } => value.variables(),
+            Self::Flipped { value, .. } | Self::Sentinel { value, .. } => value.variables(),
         }
     }
 
@@ -85,9 +89,17 @@ impl Template {
                 }
                 out.push('}');
             }
-            Self::Sentinel { .. } => out.push_str(&self.to_value(vars)?.to_string()),
+            Self::Flipped { .. } | Self::Sentinel { .. } => out.push_str(&self.to_value(vars)?.to_string()),
         }
         Ok(())
+    }
+}
+
+/// The text with one bit of what it encodes changed; what is no text stays as it is.
+pub fn flipped_value(value: Value, at: u64) -> Value {
+    match value {
+        Value::String(text) => flipped(&text, at).into(),
+        other => other,
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod conversation;
 pub mod coverage;
+pub mod fuzz;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod process;

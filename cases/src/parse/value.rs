@@ -37,6 +37,12 @@ impl Lower<'_> {
             }
             Kind::Map(entries) => match entries.as_slice() {
                 [(key, Node { kind: Kind::String(raw), span })] if key.name == "json" => self.raw(raw, *span)?,
+                [(flip, inner @ Node { kind: Kind::String(text), .. }), (at, Node { kind: Kind::Number(bit), .. })]
+                    if flip.name == "flip" && at.name == "at" && text.starts_with('$') && bit.is_u64() =>
+                {
+                    let value = Box::new(self.bare_template(inner)?);
+                    Template::Flipped { value, at: bit.as_u64().unwrap_or_default() }
+                }
                 entries => {
                     let parts: Vec<Option<(String, Template)>> = entries
                         .iter()

@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Judge a server
     Run(Box<RunArgs>),
+    /// Look for what no case foresees: hours of generated traffic, each finding made small and kept
+    Fuzz(Box<FuzzArgs>),
     /// Turn result files into any format; several of them into a matrix
     Report(Box<ReportArgs>),
     /// Write mcp-conform.toml, and a workflow for GitHub
@@ -63,6 +65,47 @@ pub(crate) enum Command {
     ReferenceServer {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct FuzzArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<FuzzCommand>,
+    /// How long, such as 90s, 10m or 8h; without it until it is interrupted
+    #[arg(long = "for", value_name = "TIME", value_parser = super::fuzz::duration, help_heading = "Fuzzing")]
+    pub(crate) time: Option<std::time::Duration>,
+    /// End when so many findings were made
+    #[arg(long, value_name = "N", help_heading = "Fuzzing")]
+    pub(crate) max_findings: Option<usize>,
+    /// End after so many inputs
+    #[arg(long, value_name = "N", help_heading = "Fuzzing")]
+    pub(crate) max_inputs: Option<u64>,
+    /// Folder for findings and corpus
+    #[arg(long, value_name = "DIR", default_value = "mcp-conform-fuzz", help_heading = "Fuzzing")]
+    pub(crate) out: PathBuf,
+    /// Inputs to begin from: a folder, such as the corpus of another campaign
+    #[arg(long, value_name = "DIR", help_heading = "Fuzzing")]
+    pub(crate) corpus: Vec<PathBuf>,
+    /// Go on with the campaign in --out
+    #[arg(long, help_heading = "Fuzzing")]
+    pub(crate) resume: bool,
+    /// Megabytes that the server's processes may hold
+    #[arg(long, value_name = "MB", default_value_t = 2048, help_heading = "Fuzzing")]
+    pub(crate) rss_limit: u64,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FuzzCommand {
+    /// Play the findings of a campaign once more; the exit code tells whether one is still there
+    Replay {
+        /// The folder of the campaign
+        dir: PathBuf,
+        #[command(flatten)]
+        run: Box<RunArgs>,
     },
 }
 

@@ -7,6 +7,7 @@ use clap::Parser;
 use super::{
     args::{Cli, Command},
     error::UsageError,
+    fuzz::fuzz_server,
     init::init,
     judge_server::judge_server,
     report::report,
@@ -34,6 +35,7 @@ pub fn main() -> ExitCode {
             return mcp_reference_server::main_with_args(args);
         }
         Command::Run(args) => judge_server(args),
+        Command::Fuzz(args) => fuzz_server(args),
         Command::Report(args) => report(args),
         Command::Init(args) => init(args),
         Command::List(args) if args.requirements => requirements::list(args.format),

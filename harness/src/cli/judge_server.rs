@@ -96,6 +96,23 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     Ok(exit.code())
 }
 
+/// What decides of a run of the suite alone and would be ignored elsewhere.
+pub(super) fn only_for_run(args: &RunArgs) -> Result<(), UsageError> {
+    let given = [
+        ("fleet", args.fleet.is_some()),
+        ("fleet-jobs", args.fleet_jobs.is_some()),
+        ("results", args.results.is_some()),
+        ("shard", args.shard.is_some()),
+        ("baseline", args.baseline.is_some()),
+        ("baseline-update", args.baseline_update),
+        ("requirements", !args.requirements.is_empty()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(UsageError::Other(format!("--{flag} is for mcp-conform run\n  leave it out"))),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn fail_on(level: Option<FailOn>) -> exit::FailOn {
     match level.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,
@@ -229,7 +246,7 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
 }
 
 /// The reports that were asked for, and the terminal's unless another one takes standard output.
-pub(crate) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
+pub(super) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError> {
     let mut specs = asked.to_vec();
     let to_stdout = specs.iter().filter(|spec| spec.path.is_none()).count();
     if to_stdout > 1 {
@@ -250,7 +267,7 @@ pub(crate) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError>
     Ok(specs)
 }
 
-fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
+pub(super) fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
@@ -280,7 +297,7 @@ fn show_progress(bar: &ProgressBar, progress: &Progress) {
 }
 
 /// The first Ctrl-C (or TERM) ends the run with a report; the second ends at once.
-async fn interrupts(stop: watch::Sender<Option<String>>) {
+pub(super) async fn interrupts(stop: watch::Sender<Option<String>>) {
     let Some(mut signals) = Signals::new() else { return };
     signals.next().await;
     stop.send_replace(Some("interrupted".to_owned()));

@@ -6,6 +6,7 @@ mod config;
 mod entry;
 mod error;
 mod fleet;
+mod fuzz;
 mod init;
 mod judge_server;
 mod output;

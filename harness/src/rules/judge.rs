@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Context, Observation, Rule, Verdicts, register::rules};
+use mcp_conform_schemas::Revision;
+
+use super::{Context, Observation, Rule, Verdicts, Violation, register::rules};
 use crate::trace::Event;
 
 /// The rules at work on one conversation.
@@ -30,6 +32,13 @@ impl Judge {
     /// What is known of the conversation by now.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The violations since the last call, each with its rule and requirement. What is taken is counted on, and not told
+    /// again by [`Judge::finish`].
+    pub fn take_violations(&mut self) -> Vec<(&'static str, &'static str, Revision, Violation)> {
+        let rules = self.rules.iter_mut();
+        rules.flat_map(|(name, _, out)| out.take_violations().map(|(id, of, it)| (*name, id, of, it))).collect()
     }
 
     /// What was seen, in the order of the register and of the requirements' names.

@@ -227,6 +227,12 @@ impl Verdicts {
         self.told.drain(..)
     }
 
+    pub(super) fn take_violations(&mut self) -> impl Iterator<Item = (&'static str, Revision, Violation)> {
+        self.tallies.values_mut().flat_map(|tally| {
+            tally.violations.drain(..).map(|violation| (tally.requirement, tally.revision, violation))
+        })
+    }
+
     pub(super) fn into_observations(self) -> Vec<Observation> {
         self.tallies.into_values().filter(|tally| tally.occasions > 0 || tally.count > 0).collect()
     }

@@ -247,7 +247,7 @@ fn rule_results(rule: &str, requirement: &str, place: Place, row: &Row, seen: Op
 }
 
 /// The requirements that occur in results, once each.
-pub(super) fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
+pub(crate) fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
     let keys: BTreeSet<(&str, &str)> = results.iter().map(|r| (r.revision.as_str(), r.requirement.as_str())).collect();
     keys.into_iter()
         .filter_map(|(revision, id)| {

@@ -50,6 +50,7 @@ impl Values {
                     .map(|(name, value)| Ok((name.clone(), self.fill(value)?)))
                     .collect::<Result<_, Unset>>()?,
             ),
+            Template::Flipped { value, at } => Draft::Value(mcp_conform_cases::flipped_value(self.value(value)?, *at)),
             Template::Sentinel { mark, value } => {
                 Draft::Value(mcp_conform_cases::sentinel(mark, &self.value(value)?).into())
             }

@@ -43,7 +43,15 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     events: Vec<Arc<Event>>,
+    /// How many older events were dropped.
+    dropped: usize,
     bytes: usize,
+}
+
+impl State {
+    fn len(&self) -> usize {
+        self.dropped + self.events.len()
+    }
 }
 
 /// Values that must not leave the process, and what stands in their place.
@@ -113,10 +121,10 @@ impl Recorder {
         let at = self.shared.started.elapsed();
         let (seq, len) = {
             let mut state = self.state();
-            let seq = state.events.len() as u64;
+            let seq = state.len() as u64;
             state.bytes = state.bytes.saturating_add(weight(&body));
             state.events.push(Arc::new(Event { seq, at, body }));
-            (seq, state.events.len())
+            (seq, state.len())
         };
         self.shared.grown.send_replace(len);
         seq
@@ -209,16 +217,28 @@ impl Recorder {
     }
 
     pub fn len(&self) -> usize {
-        self.state().events.len()
+        self.state().len()
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The events from a position on, as they stand now.
+    /// The events from a position on, as they stand now; those that were forgotten are left out.
     pub fn events(&self, from: usize) -> Vec<Arc<Event>> {
-        self.state().events.get(from..).unwrap_or_default().to_vec()
+        let state = self.state();
+        state.events.get(from.saturating_sub(state.dropped)..).unwrap_or_default().to_vec()
+    }
+
+    /// Drops the events before a position, so that a conversation can go on for hours. Positions stay what they are.
+    pub fn forget(&self, before: u64) {
+        let mut state = self.state();
+        let before = usize::try_from(before).unwrap_or(usize::MAX).min(state.len());
+        let count = before.saturating_sub(state.dropped);
+        let gone: Vec<_> = state.events.drain(..count).collect();
+        state.dropped += count;
+        let weight: usize = gone.iter().map(|event| weight(&event.body)).sum();
+        state.bytes = state.bytes.saturating_sub(weight);
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -236,7 +256,8 @@ impl Recorder {
         let mut next = from;
         loop {
             let fresh = self.events(next);
-            next += fresh.len();
+            next =
+                fresh.last().map_or(next, |event| usize::try_from(event.seq).unwrap_or(usize::MAX).saturating_add(1));
             if let Some(found) = fresh.iter().find_map(&mut matches) {
                 return Ok(found);
             }

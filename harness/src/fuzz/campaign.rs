@@ -1,0 +1,691 @@
+//! A whole campaign: workers play inputs on servers of their own until the time is over, and look into what they see.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp_conform_reports::model::{Report, Verdict};
+use mcp_conform_schemas::Era;
+use sha2::{Digest as _, Sha256};
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    dice::Dice,
+    finding::Finding,
+    input::{Act, Input},
+    mutate::{Workshop, harvest},
+    oracle::{self, Habits, Suspicion},
+    place::{Keeper, Place},
+    play::{Class, Life, Played},
+    report,
+    seeds::{self, Ground},
+    states::Corpus,
+    store::{State, Store, StoreError, inputs},
+    watch::usage,
+};
+use crate::{
+    conversation::{Bench, Policy, Target},
+    process,
+    run::{RunOptions, Scouted, scout},
+    trace::{Body, Transport},
+    wire::Limits,
+};
+
+/// Inputs of one process before it is ended in order and another one is started.
+const INPUTS_OF_A_LIFE: u64 = 600;
+/// Messages of one process before it is ended.
+const MESSAGES_OF_A_LIFE: u64 = 20_000;
+/// Inputs of one life that are kept to find a cause among them.
+const MOST_HISTORY: usize = 1_200;
+/// Places of one requirement that become findings of their own.
+const MOST_OF_A_REQUIREMENT: usize = 4;
+/// Times in a row that the server could not be reached before the campaign ends.
+const MOST_UNOPENED: u64 = 8;
+
+/// What is fuzzed, and for how long.
+#[derive(Clone, Debug)]
+pub struct FuzzOptions {
+    /// Target, rules on side effects, deadlines and seed, as of a run.
+    pub run: RunOptions,
+    pub time: Option<Duration>,
+    pub max_findings: Option<usize>,
+    pub max_inputs: Option<u64>,
+    /// Server processes at a time.
+    pub jobs: usize,
+    pub out: PathBuf,
+    /// Folders with inputs to begin from.
+    pub corpus: Vec<PathBuf>,
+    pub resume: bool,
+    /// Bytes that the server's processes may hold.
+    pub rss_limit: u64,
+    /// Attempts by which a finding is confirmed.
+    pub confirm: u32,
+}
+
+/// What goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    pub elapsed: Duration,
+    pub inputs: u64,
+    pub requests: u64,
+    pub states: usize,
+    pub corpus: usize,
+    pub findings: usize,
+    pub looking_into: Option<String>,
+}
+
+/// How a campaign is watched and stopped.
+#[derive(Clone)]
+pub struct FuzzControl {
+    pub status: Arc<dyn Fn(Status) + Send + Sync>,
+    pub found: Arc<dyn Fn(&Finding) + Send + Sync>,
+    /// What is looked into and what comes of it, for those who want to follow.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Set to a reason to end the campaign; everything found is kept.
+    pub stop: watch::Receiver<Option<String>>,
+}
+
+/// What a campaign brought.
+#[derive(Clone, Debug)]
+pub struct FuzzOutcome {
+    pub report: Report,
+    pub findings: Vec<Finding>,
+    pub status: Status,
+    /// The states by name, with how often each was reached.
+    pub coverage: BTreeMap<String, u64>,
+    /// Suspicions that were not seen again.
+    pub not_again: u64,
+    /// A digest of every input of every worker, in order: equal for equal seeds against a server that answers alike.
+    pub digest: String,
+    pub interrupted: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FuzzError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the server serves neither revision, so that there is nothing to fuzz:\n{}", .0.join("\n"))]
+    Unserved(Vec<String>),
+    #[error("the server cannot be started: {0}")]
+    Start(String),
+}
+
+/// Fuzzes until the time is over, or for ever.
+pub async fn fuzz(options: FuzzOptions, control: FuzzControl) -> Result<FuzzOutcome, FuzzError> {
+    let (store, state) = Store::open(&options.out, &options.run.name, options.run.seed, options.resume)?;
+    let (campaign, offered) = Campaign::set_up(options, control.clone(), store, state).await?;
+    let campaign = Arc::new(campaign);
+    let interrupted = campaign.clone().drive(control.stop).await;
+    campaign.shut_down().await;
+    campaign.note_state();
+    Ok(campaign.outcome(interrupted, &offered))
+}
+
+fn place(
+    target: &Target,
+    bench: &Arc<Bench>,
+    keeper: &Arc<Keeper>,
+    scouted: &Scouted,
+    dual: bool,
+    options: &FuzzOptions,
+) -> Place {
+    let ground = Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface.clone() };
+    Place {
+        target: target.clone(),
+        bench: bench.clone(),
+        ground: Arc::new(ground),
+        policy: Policy::default().with_given(options.run.answers.clone()),
+        keeper: keeper.clone(),
+        dual,
+    }
+}
+
+pub(super) struct Campaign {
+    pub(super) options: FuzzOptions,
+    pub(super) bench: Arc<Bench>,
+    pub(super) keeper: Arc<Keeper>,
+    pub(super) places: Vec<Arc<Place>>,
+    pub(super) store: Store,
+    pub(super) state: State,
+    pub(super) started: Instant,
+    pub(super) inputs: AtomicU64,
+    pub(super) requests: AtomicU64,
+    unopened: AtomicU64,
+    enough: AtomicBool,
+    pub(super) known: Mutex<Known>,
+    pub(super) habits: Mutex<Habits>,
+    /// Sizes of the workers' corpora, for the status.
+    islands: Mutex<BTreeMap<(usize, usize), (usize, usize)>>,
+    finished: Mutex<Vec<(usize, Vec<Island>, Sha256)>>,
+    broken: Mutex<Option<String>>,
+    extra: Vec<Input>,
+    pub(super) control: FuzzControl,
+}
+
+/// What was found, and what is being looked into.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) findings: Vec<Finding>,
+    keys: BTreeSet<String>,
+    of_requirement: BTreeMap<String, usize>,
+    pub(super) not_again: u64,
+    /// Suspicions by how often they were not seen again; after a few times nothing more is made of them.
+    fleeting: BTreeMap<String, u32>,
+    looking_into: Vec<String>,
+}
+
+impl Known {
+    fn with(findings: Vec<Finding>) -> Self {
+        // What an earlier round had no time to make small is looked for again.
+        let settled = findings.iter().filter(|finding| !finding.provisional);
+        let keys = settled.map(|finding| finding.key.clone()).collect();
+        Self { findings, keys, ..Self::default() }
+    }
+
+    /// Takes a suspicion up, unless it is known or enough like it are.
+    pub(super) fn take_up(&mut self, suspicion: &Suspicion) -> bool {
+        const MOST_FLEETING: u32 = 2;
+        let key = suspicion.key();
+        if self.keys.contains(&key) || self.fleeting.get(&key).is_some_and(|times| *times >= MOST_FLEETING) {
+            return false;
+        }
+        let count = self.of_requirement.entry(suspicion.requirement.clone()).or_default();
+        let own = suspicion.requirement.starts_with("own/");
+        if !own && *count >= MOST_OF_A_REQUIREMENT {
+            return false;
+        }
+        *count += 1;
+        self.keys.insert(key.clone());
+        self.looking_into.push(key);
+        true
+    }
+
+    /// What was taken up was not seen again.
+    pub(super) fn let_go(&mut self, suspicion: &Suspicion) {
+        let key = suspicion.key();
+        self.keys.remove(&key);
+        self.looking_into.retain(|known| *known != key);
+        self.not_again += 1;
+        *self.fleeting.entry(key).or_default() += 1;
+        if let Some(count) = self.of_requirement.get_mut(&suspicion.requirement) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn settle(&mut self, finding: Finding) {
+        self.looking_into.retain(|known| *known != finding.key);
+        self.findings.retain(|known| known.key != finding.key);
+        self.findings.push(finding);
+    }
+}
+
+/// What one worker reached in one place.
+pub(super) struct Island {
+    pub(super) place: Arc<Place>,
+    corpus: Corpus,
+    workshop: Workshop,
+    /// Not played yet: those that hold nothing but messages, and the others.
+    tame: VecDeque<Input>,
+    wild: VecDeque<Input>,
+    /// Kept inputs whose use of memory was not looked at.
+    to_weigh: VecDeque<Arc<Input>>,
+    /// Seconds spent on that.
+    weighed: Duration,
+    kept: usize,
+    exits_badly: bool,
+}
+
+impl Campaign {
+    /// Starts what is to be started, and finds out what there is to work with.
+    pub(super) async fn set_up(
+        options: FuzzOptions,
+        control: FuzzControl,
+        store: Store,
+        state: State,
+    ) -> Result<(Self, Vec<Scouted>), FuzzError> {
+        let bench = Arc::new(Bench::new(options.run.deadlines, Limits::default(), options.run.secrets.clone()));
+        let keeper = Arc::new(Keeper::new(options.run.http.as_ref(), bench.clone()));
+        keeper.restart(0).await.map_err(|error| FuzzError::Start(error.to_string()))?;
+        let mut places = Vec::new();
+        let mut reasons = Vec::new();
+        let stdio = options.run.stdio.clone().map(Target::Stdio);
+        let http = options.run.http.as_ref().map(|http| Target::Http(http.endpoint.clone()));
+        let mut offered: Vec<Scouted> = Vec::new();
+        for target in stdio.into_iter().chain(http) {
+            match scout(&target, &bench, &options.run).await {
+                Ok(scouted) => {
+                    let dual = scouted.len() > 1;
+                    for era in scouted {
+                        places.push(Arc::new(place(&target, &bench, &keeper, &era, dual, &options)));
+                        offered.push(era);
+                    }
+                }
+                Err(why) => {
+                    reasons.extend(why.into_iter().map(|why| format!("{}: {why}", target.transport().as_str())))
+                }
+            }
+        }
+        if places.is_empty() {
+            keeper.end().await;
+            process::end_all().await;
+            return Err(FuzzError::Unserved(reasons));
+        }
+        let old = store.findings()?;
+        let mut extra = Vec::new();
+        for dir in &options.corpus {
+            extra.extend(inputs(dir)?);
+        }
+        let campaign = Self {
+            started: Instant::now(),
+            inputs: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            unopened: AtomicU64::new(0),
+            enough: AtomicBool::new(false),
+            known: Mutex::new(Known::with(old)),
+            habits: Mutex::default(),
+            islands: Mutex::default(),
+            finished: Mutex::default(),
+            broken: Mutex::default(),
+            state,
+            store,
+            options,
+            bench,
+            keeper,
+            places,
+            extra,
+            control,
+        };
+        Ok((campaign, offered))
+    }
+
+    /// Whatever the reason for the end, no process outlives the campaign.
+    pub(super) async fn shut_down(&self) {
+        self.enough.store(true, Ordering::Release);
+        self.keeper.end().await;
+        process::end_all().await;
+    }
+
+    async fn drive(self: Arc<Self>, mut stop: watch::Receiver<Option<String>>) -> Option<String> {
+        let working = async {
+            let workers = (0..self.options.jobs).map(|job| {
+                let campaign = self.clone();
+                tokio::spawn(async move { campaign.work(job).await })
+            });
+            futures_util::future::join_all(workers).await
+        };
+        let told = async {
+            let given = stop.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
+            match given {
+                Some(reason) => reason,
+                // Nobody is left who could stop it.
+                None => std::future::pending().await,
+            }
+        };
+        let telling = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                (self.control.status)(self.status());
+                self.note_state();
+            }
+        };
+        let interrupted = tokio::select! {
+            _ = working => None,
+            reason = told => Some(reason),
+            () = telling => None,
+        };
+        self.enough.store(true, Ordering::Release);
+        let broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        interrupted.or(broken)
+    }
+
+    /// Whether the workers are to go on.
+    pub(super) fn goes_on(&self) -> bool {
+        let over = self.options.time.is_some_and(|time| self.started.elapsed() >= time)
+            || self.options.max_inputs.is_some_and(|most| self.inputs.load(Ordering::Relaxed) >= most);
+        !over && !self.enough.load(Ordering::Acquire)
+    }
+
+    /// How long what is looked into may take beyond the time of the campaign.
+    pub(super) fn may_look(&self) -> bool {
+        const LONGER: Duration = Duration::from_secs(60);
+        let over = self.options.time.is_some_and(|time| self.started.elapsed() >= time + LONGER);
+        !over && !self.enough.load(Ordering::Acquire)
+    }
+
+    async fn work(&self, job: usize) {
+        let mut islands: Vec<Island> = self.places.iter().map(|place| self.island(job, place)).collect();
+        // Each round, worker and purpose has a stream of its own.
+        let mut dice = Dice::seeded(self.options.run.seed, (self.state.rounds << 16) | job as u64);
+        let mut digest = Sha256::new();
+        let mut life = 0_usize;
+        let count = islands.len();
+        while self.goes_on() {
+            let tame = (life / count.max(1)).is_multiple_of(2);
+            if let Some(island) = islands.get_mut(life % count.max(1)) {
+                self.life(job, life, island, tame, &mut dice, &mut digest).await;
+            }
+            life += 1;
+        }
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push((job, islands, digest));
+    }
+
+    fn island(&self, job: usize, place: &Arc<Place>) -> Island {
+        let ground = &place.ground;
+        let kept = self.store.corpus(&name_of(place)).unwrap_or_default();
+        let cases = self.options.run.cases.iter().filter_map(|case| seeds::of_case(case, ground));
+        let all = seeds::of_surface(ground).into_iter().chain(kept).chain(self.extra.iter().cloned()).chain(cases);
+        let mine = all.filter(|input| input.era == ground.era).enumerate();
+        let mine = mine.filter(|(index, _)| index % self.options.jobs == job).map(|(_, input)| input);
+        let (tame, wild) = mine.partition(is_tame);
+        Island {
+            place: place.clone(),
+            corpus: Corpus::default(),
+            workshop: Workshop::new(ground),
+            tame,
+            wild,
+            to_weigh: VecDeque::new(),
+            weighed: Duration::ZERO,
+            kept: 0,
+            exits_badly: false,
+        }
+    }
+
+    /// One server from its start to its end.
+    async fn life(
+        &self,
+        job: usize,
+        number: usize,
+        island: &mut Island,
+        tame: bool,
+        dice: &mut Dice,
+        digest: &mut Sha256,
+    ) {
+        let mut life = Life::new(island.place.clone());
+        if let Err(error) = life.begin().await {
+            return self.unopened(&error.kind.to_string()).await;
+        }
+        let mut history: VecDeque<Arc<Input>> = VecDeque::new();
+        let mut inputs = 0;
+        let patience = self.patience(&island.place);
+        while self.goes_on() && inputs < INPUTS_OF_A_LIFE && life.sent < MESSAGES_OF_A_LIFE {
+            let input = Arc::new(island.next(tame, dice));
+            digest.update(serde_json::to_vec(&*input).unwrap_or_default());
+            let played = life.play(&input, patience).await;
+            inputs += 1;
+            self.inputs.fetch_add(1, Ordering::Relaxed);
+            self.requests.fetch_add(played.sent, Ordering::Relaxed);
+            history.push_back(input.clone());
+            if history.len() > MOST_HISTORY {
+                history.pop_front();
+            }
+            if let Some(why) = &played.unopened {
+                self.unopened(why).await;
+                break;
+            }
+            self.unopened.store(0, Ordering::Relaxed);
+            self.learn(job, island, &input, &played);
+            let mut suspicions = self.suspicions(&island.place, &input, &played);
+            suspicions.extend(self.gone(&island.place, &played).await);
+            if inputs % 64 == 0 {
+                suspicions.extend(self.too_big(&life, &input));
+            }
+            for suspicion in suspicions {
+                let events = life.events(suspicion.lane);
+                self.look_into(&island.place, suspicion, &input, &history, events).await;
+            }
+            if !life.is_sound() || played.deaf.is_some() {
+                return life.drop_all().await;
+            }
+        }
+        self.weigh(island, number).await;
+        if island.exits_badly {
+            return life.drop_all().await;
+        }
+        self.finish(island, life, &history).await;
+    }
+
+    /// Ends a life in order and looks at how it ends.
+    async fn finish(&self, island: &mut Island, life: Life, history: &VecDeque<Arc<Input>>) {
+        let place = island.place.clone();
+        let (era, transport) = (place.ground.era, place.ground.transport);
+        let (observations, events) = life.end().await;
+        let mut suspicions = oracle::look_at_end(era, transport, observations);
+        let last = history.back().cloned();
+        if transport == Transport::Stdio {
+            let exit = events.iter().find_map(|(_, event)| match &event.body {
+                Body::Exited(exit) => Some(exit.clone()),
+                _ => None,
+            });
+            let signalled = events.iter().any(|(_, event)| matches!(event.body, Body::Signalled { .. }));
+            let bad = oracle::bad_exit(era, transport, exit.as_ref(), signalled);
+            island.exits_badly |= bad.is_some();
+            suspicions.extend(bad);
+        }
+        let Some(last) = last else { return };
+        for suspicion in suspicions {
+            let of_lane = events.iter().filter(|(lane, _)| *lane == suspicion.lane);
+            let events = of_lane.map(|(_, event)| event.clone()).collect();
+            self.look_into(&place, suspicion, &last, history, events).await;
+        }
+    }
+
+    fn learn(&self, job: usize, island: &mut Island, input: &Arc<Input>, played: &Played) {
+        let era = island.place.ground.era;
+        self.habits().note(played);
+        for outcome in played.outcomes.iter().filter(|it| matches!(it.class, Class::Result | Class::InputRequired)) {
+            let result =
+                outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.get("result").map(|it| it.to_value()));
+            let mut given = Vec::new();
+            result.iter().for_each(|result| harvest(result, &mut given));
+            given.into_iter().for_each(|value| island.workshop.learn(value));
+        }
+        if island.corpus.note(era, input, played) {
+            if island.to_weigh.len() < 400 {
+                island.to_weigh.push_back(input.clone());
+            }
+            let name = format!("{}-{job}-{}", self.state.rounds, island.kept);
+            island.kept += 1;
+            // A corpus that cannot be written costs the next round its head start, and nothing else.
+            let _ = self.store.keep(&name_of(&island.place), &name, input);
+            let sizes = (island.corpus.states(), island.corpus.kept().len());
+            let index = self.places.iter().position(|place| Arc::ptr_eq(place, &island.place)).unwrap_or_default();
+            self.islands.lock().unwrap_or_else(PoisonError::into_inner).insert((job, index), sizes);
+        }
+    }
+
+    pub(super) fn suspicions(&self, place: &Place, input: &Input, played: &Played) -> Vec<Suspicion> {
+        let ground = &place.ground;
+        oracle::look(ground.era, ground.transport, input, played, &self.habits())
+    }
+
+    /// The server behind a URL that ended by itself.
+    pub(super) async fn gone(&self, place: &Place, played: &Played) -> Option<Suspicion> {
+        let closed = played.outcomes.iter().any(|outcome| outcome.class == Class::Closed);
+        if place.ground.transport == Transport::Stdio || !(closed || played.deaf.is_some()) {
+            return None;
+        }
+        let (exit, recorder) = self.keeper.gone().await?;
+        let mut said = Vec::new();
+        for event in recorder.events(0) {
+            if let Body::Stderr(bytes) = &event.body {
+                said.extend_from_slice(bytes);
+            }
+        }
+        let tail = said.len().saturating_sub(16 * 1024);
+        let said = String::from_utf8_lossy(said.get(tail..).unwrap_or_default()).into_owned();
+        let method = played.outcomes.iter().rev().find(|it| it.class == Class::Closed).map(|it| it.method.clone());
+        let gone = super::play::Gone { lane: 0, exit: Some(exit), said, method: method.unwrap_or_default() };
+        let seen = self.keeper.generation();
+        // What cannot be started again is told when the next conversation cannot be opened.
+        let _ = self.keeper.restart(seen).await;
+        Some(oracle::death(place.ground.era, &gone))
+    }
+
+    fn too_big(&self, life: &Life, input: &Input) -> Option<Suspicion> {
+        let usage = usage(life.pid()?)?;
+        if usage.resident <= self.options.rss_limit {
+            return None;
+        }
+        let place = life.place();
+        let words = format!(
+            "the server holds {} MB, and --rss-limit allows {} MB",
+            usage.resident >> 20,
+            self.options.rss_limit >> 20
+        );
+        Some(oracle::growth(place.ground.era, place.ground.transport, input, "limit", words))
+    }
+
+    async fn unopened(&self, why: &str) {
+        let times = self.unopened.fetch_add(1, Ordering::Relaxed) + 1;
+        let seen = self.keeper.generation();
+        if self.keeper.gone().await.is_some() {
+            // The next conversation tells whether it helped.
+            let _ = self.keeper.restart(seen).await;
+        }
+        if times >= MOST_UNOPENED {
+            let words = format!("the server could not be reached {times} times in a row: {why}");
+            self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(words);
+            self.enough.store(true, Ordering::Release);
+        }
+        tokio::time::sleep(Duration::from_millis(100) * u32::try_from(times).unwrap_or(10)).await;
+    }
+
+    /// How long an answer is waited for in passing: much longer than any took so far.
+    pub(super) fn patience(&self, place: &Place) -> Duration {
+        const FACTOR: u32 = 30;
+        const LEAST: Duration = Duration::from_secs(1);
+        let answer = self.bench.deadlines.answer;
+        (place.ground.surface.slowest * FACTOR).max(LEAST).min(answer.max(LEAST))
+    }
+
+    /// A finding is there: enough of them end the campaign.
+    pub(super) fn note_finding(&self, finding: Finding) {
+        (self.control.found)(&finding);
+        let mut known = self.known();
+        known.settle(finding);
+        if self.options.max_findings.is_some_and(|most| known.findings.len() >= most) {
+            self.enough.store(true, Ordering::Release);
+        }
+    }
+
+    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn habits(&self) -> MutexGuard<'_, Habits> {
+        self.habits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn status(&self) -> Status {
+        let islands = self.islands.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known();
+        Status {
+            elapsed: self.started.elapsed(),
+            inputs: self.inputs.load(Ordering::Relaxed),
+            requests: self.requests.load(Ordering::Relaxed),
+            states: islands.values().map(|(states, _)| states).sum(),
+            corpus: islands.values().map(|(_, kept)| kept).sum(),
+            findings: known.findings.len(),
+            looking_into: known.looking_into.first().cloned(),
+        }
+    }
+
+    fn note_state(&self) {
+        let state = State {
+            inputs: self.state.inputs + self.inputs.load(Ordering::Relaxed),
+            requests: self.state.requests + self.requests.load(Ordering::Relaxed),
+            seconds: self.state.seconds + self.started.elapsed().as_secs_f64(),
+            ..self.state.clone()
+        };
+        // A full disk ends no campaign; what matters of it is kept in memory and told at the end.
+        let _ = self.store.note(&state);
+    }
+
+    fn outcome(&self, interrupted: Option<String>, offered: &[Scouted]) -> FuzzOutcome {
+        let mut finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
+        finished.sort_by_key(|(job, ..)| *job);
+        let mut coverage: BTreeMap<String, u64> = BTreeMap::new();
+        let mut digest = Sha256::new();
+        for (_, islands, of_job) in finished {
+            for island in &islands {
+                for (state, hits) in island.corpus.coverage() {
+                    let key = format!("{} {state}", island.place.ground.transport.as_str());
+                    *coverage.entry(key).or_default() += hits;
+                }
+            }
+            digest.update(of_job.finalize());
+        }
+        let digest: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let mut findings = self.known().findings.clone();
+        findings.sort_by(|a, b| (a.verdict, &a.id).cmp(&(b.verdict, &b.id)));
+        let mut status = self.status();
+        if !coverage.is_empty() {
+            status.states = coverage.len();
+        }
+        let not_again = self.known().not_again;
+        let report = report::report(self, &findings, offered, &status, not_again, interrupted.clone());
+        FuzzOutcome { report, findings, status, coverage, not_again, digest, interrupted }
+    }
+}
+
+impl Island {
+    /// The next input: what there was from the beginning, then what is made of it.
+    fn next(&mut self, tame: bool, dice: &mut Dice) -> Input {
+        let seed = if tame { self.tame.pop_front() } else { self.wild.pop_front().or_else(|| self.tame.pop_front()) };
+        if let Some(seed) = seed {
+            return seed;
+        }
+        let old = if dice.once_in(12) { None } else { self.corpus.choose(dice) };
+        let other = self.corpus.any(dice);
+        let old = old.map(|input| Input::clone(&input)).unwrap_or_else(|| self.workshop.fresh(dice));
+        let mut input = self.workshop.mutate(&old, other.as_deref(), tame, dice);
+        if tame && !is_tame(&input) {
+            input = input.only(|index| input.steps.get(index).is_some_and(|step| is_tame_step(&step.act)));
+            if input.steps.is_empty() {
+                input = self.workshop.fresh(dice);
+            }
+        }
+        input
+    }
+
+    pub(super) fn next_to_weigh(&mut self) -> Option<Arc<Input>> {
+        self.to_weigh.pop_front()
+    }
+
+    pub(super) fn weighed(&mut self) -> &mut Duration {
+        &mut self.weighed
+    }
+}
+
+/// Name of the folder of a place's corpus.
+pub(super) fn name_of(place: &Place) -> String {
+    let era = match place.ground.era {
+        Era::Legacy => "legacy",
+        Era::Modern => "modern",
+    };
+    format!("{era}-{}", place.ground.transport.as_str())
+}
+
+fn is_tame(input: &Input) -> bool {
+    input.steps.iter().all(|step| is_tame_step(&step.act))
+}
+
+/// Nothing but messages whose form is sound enough for everything that comes back to be attributed.
+fn is_tame_step(act: &Act) -> bool {
+    match act {
+        Act::Request(message) => !message.wrong.iter().any(|pointer| pointer.is_empty() || pointer == "/id"),
+        Act::Retry(_) | Act::Cancel(_) | Act::CloseStream(_) => true,
+        Act::Notify(_) | Act::Line(_) | Act::Raw(_) | Act::Http(_) | Act::Drop => false,
+    }
+}
+
+/// The verdicts that end a campaign with findings.
+pub fn counts_as_finding(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Fail | Verdict::Warn)
+}

@@ -1,0 +1,35 @@
+//! Fuzzing of live servers: sequences of messages, kept by what they make the server show, held against every rule of the
+//! suite and against what needs no sentence (a death, a hang, a leak).
+//!
+//! [`fuzz`] runs a campaign. An [`Input`] is a sequence; `seeds` makes the first ones of what the server offers and of the
+//! case scripts, `mutate` the others, `play` plays them, `states` keeps what reached something new, `oracle` says what is
+//! held against the server, `investigate` looks for it again, makes it small and writes it down.
+
+mod campaign;
+mod dice;
+mod finding;
+mod input;
+mod investigate;
+mod mutate;
+mod oracle;
+mod place;
+mod play;
+mod replay;
+mod report;
+mod script;
+mod seeds;
+mod shrink;
+mod states;
+mod store;
+mod values;
+mod watch;
+
+pub use campaign::{FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, Status, counts_as_finding, fuzz};
+pub use dice::Dice;
+pub use finding::Finding;
+pub use input::{Act, Input, Message, Step};
+pub use mutate::Workshop;
+pub use oracle::{Kind, Suspicion};
+pub use replay::{Replayed, replay};
+pub use seeds::Ground;
+pub use store::{Store, StoreError, findings, inputs};

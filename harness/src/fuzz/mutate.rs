@@ -1,0 +1,842 @@
+//! Makes new inputs of old ones: [`Workshop`] knows what one era of a target offers, and changes sequences, messages,
+//! values, bytes and HTTP.
+
+use std::{collections::VecDeque, fmt::Write as _};
+
+use mcp_conform_schemas::{Direction, Era, MessageKind, message_type, validate};
+use serde_json::{Map, Value, json};
+
+use super::{
+    dice::Dice,
+    input::{self, Act, Forbidden, HttpAct, Input, MOST_STEPS, Message, Octets, Step},
+    seeds::{Callable, Ground, callable, in_flight, operations, retry},
+    values,
+};
+use crate::{
+    conversation::{META_CAPABILITIES, META_CLIENT, META_VERSION, client_info},
+    trace::Transport,
+};
+
+/// Values of the server that are kept to be handed back.
+const MOST_GIVEN: usize = 256;
+
+/// What inputs of one era of a target are made of.
+#[derive(Debug)]
+pub struct Workshop {
+    era: Era,
+    transport: Transport,
+    operations: Vec<Step>,
+    tools: Vec<Callable>,
+    /// Texts that the server handed out: cursors, URIs, states, ids, names.
+    given: VecDeque<Value>,
+}
+
+impl Workshop {
+    pub fn new(ground: &Ground) -> Self {
+        Self {
+            era: ground.era,
+            transport: ground.transport,
+            operations: operations(ground),
+            tools: callable(&ground.surface),
+            given: VecDeque::new(),
+        }
+    }
+
+    /// Keeps a text of the server, to be handed back later.
+    pub fn learn(&mut self, value: Value) {
+        if !self.given.contains(&value) {
+            self.given.push_back(value);
+            if self.given.len() > MOST_GIVEN {
+                self.given.pop_front();
+            }
+        }
+    }
+
+    /// An input out of nothing but what the server offers.
+    pub fn fresh(&self, dice: &mut Dice) -> Input {
+        let count = 1 + dice.below(6);
+        let mut steps = Vec::new();
+        for _ in 0..count {
+            steps.extend(self.operation(dice));
+        }
+        Input { era: self.era, steps }
+    }
+
+    /// Changes an input in a few ways. A `tame` one holds nothing that is no message, so that everything that comes back can
+    /// be judged.
+    pub fn mutate(&self, input: &Input, other: Option<&Input>, tame: bool, dice: &mut Dice) -> Input {
+        let mut out = input.clone();
+        let mut rounds = 1;
+        while rounds < 6 && dice.below(3) > 0 {
+            rounds += 1;
+        }
+        for _ in 0..rounds {
+            self.once(&mut out, other, tame, dice);
+        }
+        out.steps.truncate(MOST_STEPS);
+        out = out.mended();
+        if out.steps.is_empty() {
+            out.steps.extend(self.operation(dice));
+        }
+        out
+    }
+
+    fn once(&self, input: &mut Input, other: Option<&Input>, tame: bool, dice: &mut Dice) {
+        let ways = if tame { 13 } else { 18 };
+        match dice.below(ways) {
+            0 | 1 => self.change_params(input, dice),
+            2 => self.arguments_by_schema(input, dice),
+            3 => self.insert(input, dice),
+            4 => repeat(input, dice),
+            5 => remove(input, dice),
+            6 => swap(input, dice),
+            7 => {
+                if let Some(step) = one(&mut input.steps, dice) {
+                    step.wait = !step.wait;
+                }
+            }
+            8 => splice(input, other, dice),
+            9 => self.cancel(input, dice),
+            10 => self.token_or_lane(input, dice),
+            11 => self.hand_back(input, dice),
+            12 => self.continue_flow(input, dice),
+            13 => ids(input, dice),
+            14 => self.line(input, dice),
+            15 => self.odd_message(input, dice),
+            16 if self.transport == Transport::Http => self.http(input, dice),
+            16 => self.line(input, dice),
+            _ => self.rare(input, dice),
+        }
+    }
+
+    fn operation(&self, dice: &mut Dice) -> Option<Step> {
+        let mut step = dice.pick(&self.operations)?.clone();
+        if dice.once_in(4) {
+            step.wait = false;
+        }
+        Some(step)
+    }
+
+    fn change_params(&self, input: &mut Input, dice: &mut Dice) {
+        let Some(message) = a_message(input, dice) else { return };
+        let mut params = message.params.take().unwrap_or_else(|| json!({}));
+        let given: Vec<Value> = self.given.iter().cloned().collect();
+        values::mutate(&mut params, dice, &given);
+        message.params = Some(params);
+        message.forbidden = None;
+        self.weigh(message);
+    }
+
+    /// New arguments for a tool call: valid ones, edges, or ones that just miss the schema.
+    fn arguments_by_schema(&self, input: &mut Input, dice: &mut Dice) {
+        let calls: Vec<usize> = input
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| matches!(&step.act, Act::Request(message) if message.method == "tools/call"))
+            .map(|(index, _)| index)
+            .collect();
+        let at = match dice.pick(&calls) {
+            Some(at) if !dice.once_in(3) => *at,
+            _ => {
+                let Some(tool) = dice.pick(&self.tools) else { return self.insert(input, dice) };
+                let params = json!({"name": tool.name, "arguments": tool.marked});
+                let step = Step { wait: !tool.slow && !dice.once_in(3), ..Step::request("tools/call", Some(params)) };
+                insert_at(input, dice.below(input.steps.len() + 1), step)
+            }
+        };
+        let Some(message) = input.steps.get_mut(at).and_then(Step::message_mut) else { return };
+        let name = message.params.as_ref().and_then(|params| params.get("name")).and_then(Value::as_str);
+        let Some(tool) = self.tools.iter().find(|tool| Some(tool.name.as_str()) == name) else { return };
+        let Some(generator) = &tool.generator else { return };
+        message.forbidden = None;
+        let arguments = match dice.below(6) {
+            0 => dice.pick(&generator.boundary()).cloned(),
+            1 | 2 => {
+                let misses = generator.near_miss();
+                let miss = dice.pick(&misses);
+                if miss.is_some_and(|miss| !miss.coercible && miss.required) {
+                    message.forbidden = Some(Forbidden::Arguments);
+                }
+                miss.map(|miss| miss.value.clone())
+            }
+            _ => {
+                let bytes = dice.fill(96);
+                generator.valid(&mut arbitrary::Unstructured::new(&bytes))
+            }
+        };
+        if let (Some(arguments), Some(Value::Object(params))) = (arguments, &mut message.params) {
+            params.insert("arguments".to_owned(), arguments);
+        }
+        self.weigh(message);
+    }
+
+    fn insert(&self, input: &mut Input, dice: &mut Dice) {
+        if let Some(step) = self.operation(dice) {
+            insert_at(input, dice.below(input.steps.len() + 1), step);
+        }
+    }
+
+    /// A request in flight, and its cancellation at once or a little later.
+    fn cancel(&self, input: &mut Input, dice: &mut Dice) {
+        let at = match requests(input) {
+            found if found.is_empty() => {
+                let Some(step) = self.operation(dice) else { return };
+                insert_at(input, 0, in_flight(&step))
+            }
+            found => *dice.pick(&found).unwrap_or(&0),
+        };
+        if let Some(step) = input.steps.get_mut(at) {
+            step.wait = false;
+        }
+        let rest = input.steps.len() - at;
+        let act = if dice.once_in(4) { Act::CloseStream(at) } else { Act::Cancel(at) };
+        let count = if dice.once_in(6) { 2 } else { 1 };
+        for _ in 0..count {
+            insert_at(input, at + 1 + dice.below(rest.min(4)), Step { wait: false, ..Step::of(act.clone()) });
+        }
+    }
+
+    fn token_or_lane(&self, input: &mut Input, dice: &mut Dice) {
+        const TOKENS: [&str; 9] =
+            ["1", "\"1\"", "\"t\"", "0", "\"\"", "-7", "\"mcp-conform\"", "9007199254740993", "\"ÄÖ\""];
+        let lanes = if self.transport == Transport::Http { 3 } else { 2 };
+        match dice.below(4) {
+            0 => {
+                let lane = u8::try_from(dice.below(lanes)).unwrap_or_default();
+                if let Some(step) = one(&mut input.steps, dice) {
+                    step.on = lane;
+                }
+            }
+            1 => {
+                // Two requests under one token.
+                let token = dice.pick(&TOKENS).map(|token| (*token).to_owned());
+                for _ in 0..2 {
+                    if let Some(message) = a_message(input, dice) {
+                        message.token.clone_from(&token);
+                        message.wrong.push("/params/_meta/progressToken".to_owned());
+                    }
+                }
+            }
+            _ => {
+                let token = dice.pick(&TOKENS).map(|token| (*token).to_owned());
+                if let Some(message) = a_message(input, dice) {
+                    message.token = token;
+                }
+            }
+        }
+    }
+
+    /// A part of an earlier answer, or of another conversation's, in place of a value.
+    fn hand_back(&self, input: &mut Input, dice: &mut Dice) {
+        const PARTS: [&str; 12] = [
+            "/result/nextCursor",
+            "/result/requestState",
+            "/result/resources/0/uri",
+            "/result/contents/0/uri",
+            "/result/tools/0/name",
+            "/result/prompts/0/name",
+            "/result/task/taskId",
+            "/result/content/0/text",
+            "/result/content/0/uri",
+            "/result/content/0/resource/uri",
+            "/result/_meta",
+            "/id",
+        ];
+        const PLACES: [(&str, &str); 8] = [
+            ("tools/list", "cursor"),
+            ("resources/list", "cursor"),
+            ("prompts/list", "cursor"),
+            ("resources/read", "uri"),
+            ("tasks/get", "taskId"),
+            ("tasks/cancel", "taskId"),
+            ("tasks/result", "taskId"),
+            ("tools/call", "requestState"),
+        ];
+        let found = requests(input);
+        let Some(of) = dice.pick(&found).copied() else { return };
+        let mut value = input::from(of, dice.pick(&PARTS).unwrap_or(&"/id"));
+        if dice.once_in(3) {
+            value = json!({input::FLIP: value, "at": dice.below(4096)});
+        }
+        let later: Vec<usize> = found.into_iter().filter(|at| *at > of).collect();
+        let target = dice.pick(&later).copied().filter(|_| dice.below(2) == 0);
+        match target.and_then(|at| input.steps.get_mut(at)).and_then(Step::message_mut) {
+            Some(message) => {
+                let members = message.params.get_or_insert_with(|| json!({})).as_object_mut();
+                let Some(members) = members else { return };
+                let index = dice.below(members.len());
+                let name = members.keys().nth(index).cloned().unwrap_or_else(|| "cursor".to_owned());
+                members.insert(name, value);
+                message.forbidden = None;
+                self.weigh(message);
+            }
+            None => {
+                let (method, member) = *dice.pick(&PLACES).unwrap_or(&("tools/list", "cursor"));
+                let mut step = Step::request(method, Some(json!({ member: value })));
+                if let Some(message) = step.message_mut() {
+                    self.weigh(message);
+                }
+                insert_at(input, of + 1, step);
+            }
+        }
+    }
+
+    /// The next round of a multi round-trip request, as it should be or with the state or the answers tampered with.
+    fn continue_flow(&self, input: &mut Input, dice: &mut Dice) {
+        if self.era == Era::Legacy {
+            return self.pages(input, dice);
+        }
+        let rounds: Vec<usize> = input
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| match &step.act {
+                Act::Request(message) => {
+                    matches!(message.method.as_str(), "tools/call" | "prompts/get" | "resources/read")
+                }
+                Act::Retry(_) => true,
+                _ => false,
+            })
+            .map(|(index, _)| index)
+            .collect();
+        let Some(of) = dice.pick(&rounds).copied() else { return self.pages(input, dice) };
+        let state = |of: usize| input::from(of, "/result/requestState");
+        let mut next = retry(of);
+        match dice.below(10) {
+            0 => next.state = Some(None),
+            1 | 2 => next.state = Some(Some(json!({input::FLIP: state(of), "at": dice.below(4096)}))),
+            3 => {
+                // Another flow's.
+                let other = *dice.pick(&rounds).unwrap_or(&of);
+                next.state = Some(Some(state(other)));
+            }
+            4 => next.without = 1 + u8::try_from(dice.below(2)).unwrap_or_default(),
+            5 => next.responses = Some(if dice.below(2) == 0 { json!({}) } else { values::any(dice) }),
+            6 => next.name = dice.pick(&self.tools).map(|tool| tool.name.clone()),
+            7 => next.state = Some(Some(values::text(dice))),
+            _ => {}
+        }
+        let lane = input.steps.get(of).map_or(0, |step| step.on);
+        let wait = !dice.once_in(4);
+        let place = of + 1 + dice.below(input.steps.len() - of);
+        let at = insert_at(input, place, Step { on: lane, wait, act: Act::Retry(next) });
+        match dice.below(5) {
+            // Once more: what was used up must not be used again.
+            0 => {
+                if let Some(step) = input.steps.get(at).cloned() {
+                    insert_at(input, at + 1, step);
+                }
+            }
+            // And the round after it.
+            1 | 2 => {
+                insert_at(input, at + 1, Step { on: lane, wait, act: Act::Retry(retry(at)) });
+            }
+            _ => {}
+        }
+    }
+
+    /// A page after a page.
+    fn pages(&self, input: &mut Input, dice: &mut Dice) {
+        let lists: Vec<usize> = requests(input)
+            .into_iter()
+            .filter(|at| input.steps.get(*at).and_then(Step::message).is_some_and(|it| it.method.ends_with("/list")))
+            .collect();
+        let Some(of) = dice.pick(&lists).copied() else { return self.insert(input, dice) };
+        let Some(method) = input.steps.get(of).and_then(Step::message).map(|message| message.method.clone()) else {
+            return;
+        };
+        let params = json!({"cursor": input::from(of, "/result/nextCursor")});
+        insert_at(input, of + 1, Step { wait: !dice.once_in(4), ..Step::request(&method, Some(params)) });
+    }
+
+    /// A message whose text was tampered with, or that is none.
+    fn line(&self, input: &mut Input, dice: &mut Dice) {
+        let at = dice.below(input.steps.len());
+        let text = match input.steps.get(at).and_then(Step::message) {
+            Some(message) if !dice.once_in(6) => self.text_of(message, dice),
+            _ => odd_text(dice),
+        };
+        let text = if dice.once_in(4) { text } else { bytes(text, dice) };
+        let act = match String::from_utf8(text) {
+            Ok(text) if !text.contains('\n') => Act::Line(text),
+            Ok(text) => Act::Line(text.replace('\n', " ")),
+            // On stdin whatever follows raw bytes is open, so that they are seldom worth a conversation.
+            Err(error) => Act::Raw(Octets::new(&[error.as_bytes(), b"\n"].concat())),
+        };
+        let step = Step { wait: dice.below(2) == 0, ..Step::of(act) };
+        if dice.below(2) == 0 {
+            if let Some(place) = input.steps.get_mut(at) {
+                *place = step;
+            }
+        } else {
+            insert_at(input, at, step);
+        }
+    }
+
+    /// Requests as notifications and the other way round, batches, unknown methods and tools, the other era.
+    fn odd_message(&self, input: &mut Input, dice: &mut Dice) {
+        const UNKNOWN: [&str; 8] = [
+            "mcp-conform/none",
+            "tools",
+            "tools/",
+            "TOOLS/LIST",
+            "rpc.discover",
+            "",
+            "tools/list\u{0}",
+            "$/cancelRequest",
+        ];
+        let at = dice.below(input.steps.len());
+        match dice.below(7) {
+            0 => {
+                if let Some(step) = input.steps.get_mut(at)
+                    && let Act::Request(message) = &step.act
+                {
+                    step.act = Act::Notify(Message { id: None, wrong: vec![String::new()], ..message.clone() });
+                }
+            }
+            1 => {
+                let mut step = Step::request(dice.pick(&UNKNOWN).unwrap_or(&"none"), Some(json!({})));
+                if let Some(message) = step.message_mut() {
+                    message.forbidden = Some(Forbidden::Method);
+                }
+                insert_at(input, at, step);
+            }
+            2 => {
+                let mut step = Step::request("tools/call", Some(json!({"name": "mcp-conform-none", "arguments": {}})));
+                if let Some(message) = step.message_mut() {
+                    message.forbidden = Some(Forbidden::Tool);
+                }
+                insert_at(input, at, step);
+            }
+            3 => {
+                // Several messages in one.
+                let mut text = "[".to_owned();
+                for index in 0..2 + dice.below(3) {
+                    let message = input.steps.iter().filter_map(Step::message).nth(index);
+                    let one = message.map(|message| String::from_utf8_lossy(&self.text_of(message, dice)).into_owned());
+                    let _ =
+                        write!(text, "{}{}", if index > 0 { "," } else { "" }, one.unwrap_or_else(|| "1".to_owned()));
+                }
+                text.push(']');
+                insert_at(input, at, Step { wait: false, ..Step::of(Act::Line(text)) });
+            }
+            4 => {
+                // A notification of the client that nobody waits for.
+                const METHODS: [&str; 5] = [
+                    "notifications/cancelled",
+                    "notifications/progress",
+                    "notifications/initialized",
+                    "notifications/roots/list_changed",
+                    "notifications/mcp-conform",
+                ];
+                let method = (*dice.pick(&METHODS).unwrap_or(&"notifications/cancelled")).to_owned();
+                let id = if dice.below(2) == 0 { json!(dice.below(3)) } else { values::any(dice) };
+                let params = Some(json!({"requestId": id, "progressToken": id, "progress": 1}));
+                let message = Message { method, params, wrong: vec!["/params".to_owned()], ..Message::default() };
+                insert_at(input, at, Step { wait: false, ..Step::of(Act::Notify(message)) });
+            }
+            5 => {
+                insert_at(input, at, Step { wait: true, ..Step::of(Act::Line(self.other_era(dice))) });
+            }
+            _ => {
+                if let Some(message) = a_message(input, dice) {
+                    message.capabilities = Some(json!({}));
+                }
+            }
+        }
+    }
+
+    /// A message of the other era in the midst of this one.
+    fn other_era(&self, dice: &mut Dice) -> String {
+        let id = 900_000 + dice.below(1_000);
+        let claim = |version: &str| json!({META_VERSION: version, META_CLIENT: client_info(), META_CAPABILITIES: {}});
+        let initialize = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info()});
+        let (method, params) = match (self.era, dice.below(3)) {
+            (Era::Legacy, 0) => ("server/discover", json!({"_meta": claim("2026-07-28")})),
+            (Era::Legacy, 1) => ("tools/list", json!({"_meta": claim("2026-07-28")})),
+            (Era::Modern, 0) => ("ping", json!({})),
+            (Era::Modern, 1) => ("tools/list", json!({"_meta": claim("1900-01-01")})),
+            (Era::Legacy | Era::Modern, _) => ("initialize", initialize),
+        };
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+    }
+
+    fn http(&self, input: &mut Input, dice: &mut Dice) {
+        const NAMES: [&str; 16] = [
+            "accept",
+            "content-type",
+            "content-encoding",
+            "mcp-protocol-version",
+            "mcp-session-id",
+            "mcp-method",
+            "mcp-name",
+            "last-event-id",
+            "origin",
+            "host",
+            "authorization",
+            "cookie",
+            "transfer-encoding",
+            "expect",
+            "x-forwarded-for",
+            "mcp-param-region",
+        ];
+        const VALUES: [&str; 20] = [
+            "",
+            " ",
+            "*/*",
+            "text/html",
+            "application/json",
+            "text/event-stream",
+            "application/json; charset=utf-16",
+            "gzip",
+            "2025-11-25",
+            "2026-07-28",
+            "1900-01-01",
+            "not-a-version",
+            "http://evil.example",
+            "null",
+            "=?base64?!?=",
+            "=?base64?AAAA?=",
+            "0",
+            "a\tb",
+            "ÿ",
+            "100-continue",
+        ];
+        let at = dice.below(input.steps.len());
+        let name = (*dice.pick(&NAMES).unwrap_or(&"accept")).to_owned();
+        let value = match dice.below(8) {
+            0 => None,
+            1 => Some("a".repeat(*dice.pick(&[100, 5_000, 9_000, 70_000]).unwrap_or(&100))),
+            2 => self
+                .given
+                .get(dice.below(self.given.len()))
+                .and_then(Value::as_str)
+                .map(|text| text.chars().filter(|c| !c.is_control()).collect()),
+            _ => Some((*dice.pick(&VALUES).unwrap_or(&"")).to_owned()),
+        };
+        match dice.below(6) {
+            0 | 1 => {
+                if let Some(message) = a_message(input, dice) {
+                    message.wrong.push(format!("headers/{name}"));
+                    message.headers.push((name, value));
+                }
+            }
+            2 => {
+                const METHODS: [&str; 9] = ["GET", "DELETE", "PUT", "OPTIONS", "HEAD", "PATCH", "TRACE", "post", "MCP"];
+                let method = (*dice.pick(&METHODS).unwrap_or(&"GET")).to_owned();
+                let headers = if dice.below(2) == 0 { vec![(name, value)] } else { Vec::new() };
+                let act = HttpAct { method, headers, body: String::new(), resume: None };
+                insert_at(input, at, Step { wait: dice.below(2) == 0, ..Step::of(Act::Http(act)) });
+            }
+            3 | 4 => {
+                let resume = Some(dice.below(4));
+                let act = HttpAct { method: "GET".into(), headers: Vec::new(), body: String::new(), resume };
+                let lane = u8::try_from(dice.below(2)).unwrap_or_default();
+                insert_at(input, at + 1, Step { on: lane, wait: false, act: Act::Http(act) });
+            }
+            _ => {
+                let body = input.steps.get(at).and_then(Step::message).map(|message| self.text_of(message, dice));
+                let raw = framing(&body.unwrap_or_default(), dice);
+                insert_at(input, at, Step { wait: false, ..Step::of(Act::Raw(Octets::new(&raw))) });
+            }
+        }
+    }
+
+    fn rare(&self, input: &mut Input, dice: &mut Dice) {
+        let at = dice.below(input.steps.len());
+        if dice.once_in(12) {
+            insert_at(input, at, Step { wait: false, ..Step::of(Act::Drop) });
+        } else if dice.once_in(12) {
+            let text = odd_text(dice);
+            insert_at(input, at, Step { wait: false, ..Step::of(Act::Raw(Octets::new(&[&text[..], b"\n"].concat()))) });
+        } else {
+            self.change_params(input, dice);
+        }
+    }
+
+    /// The text of a message as the conversation would send it.
+    fn text_of(&self, message: &Message, dice: &mut Dice) -> Vec<u8> {
+        let id = message.id.clone().unwrap_or_else(|| (800_000 + dice.below(100_000)).to_string());
+        let params = self.whole(message);
+        let params = input::fill(&params, &|_, _| Some("AAAA".into())).map(|draft| draft.text());
+        let method = Value::from(message.method.as_str());
+        let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method}{params}}}").into_bytes()
+    }
+
+    /// The parameters with what the modern era adds to them.
+    fn whole(&self, message: &Message) -> Value {
+        let mut params = message.params.clone().unwrap_or_else(|| json!({}));
+        if self.era == Era::Modern
+            && let Value::Object(members) = &mut params
+        {
+            let meta = members.entry("_meta").or_insert_with(|| json!({}));
+            if let Value::Object(meta) = meta {
+                let claim: [(&str, Value); 3] = [
+                    (META_VERSION, self.era.judged().as_str().into()),
+                    (META_CLIENT, client_info()),
+                    (META_CAPABILITIES, message.capabilities.clone().unwrap_or_else(|| json!({}))),
+                ];
+                for (name, value) in claim {
+                    meta.entry(name).or_insert(value);
+                }
+            }
+        }
+        params
+    }
+
+    /// Finds out what is wrong with the parameters of a message, so that nobody holds its refusal against the server.
+    fn weigh(&self, message: &mut Message) {
+        message.wrong.retain(|pointer| pointer.starts_with("headers/") || pointer == "/id");
+        let mut unreadable = false;
+        let whole = self.whole(message);
+        let Some(draft) = input::fill(&whole, &|_, _| Some("mcp-conform".into())) else { return };
+        readable(&whole, &mut unreadable);
+        if unreadable {
+            return message.wrong.push("/params".to_owned());
+        }
+        let value = json!({"jsonrpc": "2.0", "id": 1, "method": message.method, "params": draft.to_value()});
+        let revision = self.era.judged();
+        let Some(name) = message_type(revision, Direction::ClientToServer, &message.method, MessageKind::Request)
+        else {
+            return;
+        };
+        let problems = validate(revision, name, &value).unwrap_or_default();
+        message.wrong.extend(problems.into_iter().map(|problem| problem.pointer).take(8));
+    }
+}
+
+/// Raw literals that an ordinary parser does not read as they are meant.
+fn readable(value: &Value, unreadable: &mut bool) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(text)) = members.get(input::RAW) {
+                *unreadable |= serde_json::from_str::<Value>(text).map_or(true, |read| read.to_string() != *text);
+            }
+            members.values().for_each(|member| readable(member, unreadable));
+        }
+        Value::Array(items) => items.iter().for_each(|item| readable(item, unreadable)),
+        _ => {}
+    }
+}
+
+fn one<'a>(steps: &'a mut [Step], dice: &mut Dice) -> Option<&'a mut Step> {
+    let index = dice.below(steps.len());
+    steps.get_mut(index)
+}
+
+fn requests(input: &Input) -> Vec<usize> {
+    let requests =
+        input.steps.iter().enumerate().filter(|(_, step)| matches!(step.act, Act::Request(_) | Act::Retry(_)));
+    requests.map(|(index, _)| index).collect()
+}
+
+fn a_message<'a>(input: &'a mut Input, dice: &mut Dice) -> Option<&'a mut Message> {
+    let places: Vec<usize> =
+        input.steps.iter().enumerate().filter(|(_, step)| step.message().is_some()).map(|(index, _)| index).collect();
+    let at = *dice.pick(&places)?;
+    input.steps.get_mut(at)?.message_mut()
+}
+
+/// Puts a step at a place; what refers to later steps keeps referring to them. The step itself refers by the old numbers.
+fn insert_at(input: &mut Input, at: usize, step: Step) -> usize {
+    let at = at.min(input.steps.len());
+    let moved = |of: usize| Some(if of >= at { of + 1 } else { of });
+    let rest: Vec<Step> = input.steps.split_off(at);
+    input.steps.push(step);
+    input.steps.extend(rest.into_iter().filter_map(|step| step.renumbered(&moved)));
+    at
+}
+
+fn repeat(input: &mut Input, dice: &mut Dice) {
+    const COUNTS: [usize; 6] = [1, 1, 2, 3, 8, 20];
+    let at = dice.below(input.steps.len());
+    let Some(step) = input.steps.get(at).cloned() else { return };
+    let wait = dice.below(2) == 0;
+    for _ in 0..*dice.pick(&COUNTS).unwrap_or(&1) {
+        insert_at(input, at + 1, Step { wait, ..step.clone() });
+    }
+}
+
+fn remove(input: &mut Input, dice: &mut Dice) {
+    if input.steps.len() > 1 {
+        let at = dice.below(input.steps.len());
+        *input = input.only(|index| index != at);
+    }
+}
+
+fn swap(input: &mut Input, dice: &mut Dice) {
+    let (one, two) = (dice.below(input.steps.len()), dice.below(input.steps.len()));
+    input.steps.swap(one, two);
+    *input = input.mended();
+}
+
+fn splice(input: &mut Input, other: Option<&Input>, dice: &mut Dice) {
+    let Some(other) = other.filter(|other| other.era == input.era) else { return };
+    if dice.below(2) == 0 {
+        let cut = dice.below(input.steps.len());
+        *input = input.only(|index| index <= cut);
+    }
+    input.then(other);
+}
+
+fn ids(input: &mut Input, dice: &mut Dice) {
+    const IDS: [&str; 22] = [
+        "1",
+        "1",
+        "2",
+        "0",
+        "-1",
+        "\"1\"",
+        "\"\"",
+        "\"a\"",
+        "null",
+        "1.0",
+        "1.5",
+        "1e3",
+        "true",
+        "[]",
+        "{}",
+        "9007199254740991",
+        "9007199254740993",
+        "18446744073709551616",
+        "1e400",
+        "\"\\ud800\"",
+        "\"ÄÖ😀\"",
+        "-0",
+    ];
+    let id = (*dice.pick(&IDS).unwrap_or(&"1")).to_owned();
+    let count = 1 + dice.below(2);
+    for _ in 0..count {
+        if let Some(message) = a_message(input, dice) {
+            message.id = Some(id.clone());
+            // An id may be used once; whether it was is not known here.
+            message.wrong.push("/id".to_owned());
+        }
+    }
+}
+
+/// Changes some bytes.
+fn bytes(mut text: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
+    const PIECES: [&[u8]; 18] = [
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\"",
+        b",",
+        b":",
+        b"\\u0000",
+        b"\\ud800",
+        b"\xff",
+        b"\xc0\x80",
+        b"\xef\xbb\xbf",
+        b"\0",
+        b"null",
+        b"1e999",
+        b"//",
+        b"\x1b[2J",
+        b"\r",
+    ];
+    for _ in 0..=dice.below(3) {
+        let at = dice.below(text.len());
+        match dice.below(5) {
+            0 => {
+                let bit = 1 << dice.below(8);
+                if let Some(byte) = text.get_mut(at) {
+                    *byte ^= bit;
+                }
+            }
+            1 => drop(text.splice(at..at, dice.pick(&PIECES).copied().unwrap_or_default().iter().copied())),
+            2 if !text.is_empty() => drop(text.remove(at)),
+            3 => text.truncate(at),
+            _ => {
+                let end = (at + 1 + dice.below(24)).min(text.len());
+                let piece: Vec<u8> = text.get(at..end).unwrap_or_default().to_vec();
+                text.splice(at..at, piece);
+            }
+        }
+    }
+    text.retain(|byte| *byte != b'\n');
+    text
+}
+
+fn odd_text(dice: &mut Dice) -> Vec<u8> {
+    const ODD: [&str; 18] = [
+        "",
+        " ",
+        "null",
+        "true",
+        "0",
+        "\"\"",
+        "[]",
+        "{}",
+        "[[]]",
+        "[1]",
+        "{\"jsonrpc\":\"2.0\"}",
+        "{\"id\":1}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}",
+        "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+        "Content-Length: 2\r",
+        "GET / HTTP/1.1",
+        "\u{feff}{}",
+    ];
+    dice.pick(&ODD).copied().unwrap_or_default().as_bytes().to_vec()
+}
+
+/// An HTTP request whose framing is broken or odd.
+fn framing(body: &[u8], dice: &mut Dice) -> Vec<u8> {
+    const HEADS: [&str; 10] = [
+        "Content-Length: {n}\r\nContent-Length: 0\r\n",
+        "Content-Length: -1\r\n",
+        "Content-Length: 99999999999999999999\r\n",
+        "Content-Length: {n}\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked, gzip\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Content-Length: {n}\r\nX: a\r\n b\r\n",
+        "Content-Length: {n}\r\nBad Name: 1\r\n",
+        "Content-Length: {n}\r\nExpect: 100-continue\r\n",
+        "Content-Length: {n}\r\n",
+    ];
+    const LINES: [&str; 5] = [
+        "POST {path} HTTP/1.1",
+        "POST {path} HTTP/2.7",
+        "POST {path}",
+        "POST  {path} HTTP/1.1",
+        "post {path} HTTP/1.0",
+    ];
+    let head = dice.pick(&HEADS).copied().unwrap_or_default().replace("{n}", &body.len().to_string());
+    let line = dice.pick(&LINES).copied().unwrap_or_default();
+    let mut out = format!("{line}\r\nHost: {{host}}\r\nContent-Type: application/json\r\n{head}\r\n").into_bytes();
+    if head.contains("chunked") {
+        out.extend(format!("{:x}\r\n", body.len() + dice.below(3)).into_bytes());
+        out.extend_from_slice(body);
+        out.extend_from_slice(b"\r\n0\r\n\r\n");
+    } else {
+        out.extend_from_slice(body);
+    }
+    out
+}
+
+/// Texts of an answer that are worth handing back.
+pub(super) fn harvest(result: &Value, out: &mut Vec<Value>) {
+    const NAMES: [&str; 8] = ["nextCursor", "requestState", "uri", "taskId", "name", "id", "uriTemplate", "cursor"];
+    match result {
+        Value::Object(members) => harvest_members(members, &NAMES, out),
+        Value::Array(items) => items.iter().take(8).for_each(|item| harvest(item, out)),
+        _ => {}
+    }
+}
+
+fn harvest_members(members: &Map<String, Value>, names: &[&str], out: &mut Vec<Value>) {
+    const LONGEST: usize = 4_096;
+    for (name, member) in members {
+        match member {
+            Value::String(text) if names.contains(&name.as_str()) && text.len() < LONGEST => out.push(member.clone()),
+            Value::Array(_) | Value::Object(_) => harvest(member, out),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! What is held against a server: the breaches of the rules, and what no rule needs a sentence for, such as a death.
+//!
+//! [`Suspicion`] is one of them, before it was seen a second time. Two suspicions of one [`Suspicion::key`] are one bug.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use mcp_conform_cases::{Catalogue, Grade};
+use mcp_conform_reports::model::Verdict;
+use mcp_conform_schemas::{Era, Revision};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    input::{Act, Forbidden, Input},
+    play::{Breach, Class, Gone, Outcome, Played},
+    states::gist,
+};
+use crate::{
+    rules,
+    trace::{Exit, Transport},
+    wire::Json,
+};
+
+/// What kind of oracle speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Something was carried out that must not be.
+    Accepted,
+    /// The process ended.
+    Death,
+    /// It did not end in order once its input was closed.
+    Exit,
+    /// Memory or descriptors grow with each round.
+    Growth,
+    /// It answers nothing any more.
+    Hang,
+    /// What one conversation sent came back in another.
+    Leak,
+    /// No answer to a sound request.
+    Lost,
+    /// A rule of the suite was broken.
+    Rule,
+    /// An HTTP status of 500 and above.
+    ServerError,
+    /// The inside of the server shows in what it says.
+    StackTrace,
+    /// The answer to one request came to another.
+    Swapped,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Death => "death",
+            Self::Exit => "exit",
+            Self::Growth => "growth",
+            Self::Hang => "hang",
+            Self::Leak => "leak",
+            Self::Lost => "lost",
+            Self::Rule => "rule",
+            Self::ServerError => "server-error",
+            Self::StackTrace => "stack-trace",
+            Self::Swapped => "swapped",
+        }
+    }
+
+    /// A machine under load can look like it: what is not seen again is nothing.
+    pub fn is_of_time(self) -> bool {
+        matches!(self, Self::Exit | Self::Growth | Self::Hang | Self::Lost)
+    }
+
+    /// What is right, in one sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Accepted => "What breaks a promise of the server is not carried out",
+            Self::Death => "The server lives, whatever it is sent",
+            Self::Exit => "The server ends in order when its input is closed",
+            Self::Growth => "Memory and descriptors do not grow with each round",
+            Self::Hang => "The server goes on answering, whatever it is sent",
+            Self::Leak => "What one conversation sends stays in it",
+            Self::Lost => "Each sound request is answered",
+            Self::Rule => "The rules of the suite hold",
+            Self::ServerError => "What a client sends is no error of the server",
+            Self::StackTrace => "Errors do not show the inside of the server",
+            Self::Swapped => "Each request gets its own answer",
+        }
+    }
+}
+
+/// Something that may be a bug.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspicion {
+    pub kind: Kind,
+    /// Id of the catalogue, or `own/fuzz-…`.
+    pub requirement: String,
+    pub revision: Revision,
+    /// What broke and where, without values: equal for one bug.
+    pub place: String,
+    /// What is wrong, with the values.
+    pub message: String,
+    pub verdict: Verdict,
+    /// Id of the rule, or `fuzz`.
+    pub check: String,
+    /// Conversation of the input, and the events in it that show it.
+    pub lane: usize,
+    pub sent: Option<u64>,
+    pub received: Option<u64>,
+    pub pointer: String,
+}
+
+impl Suspicion {
+    pub fn key(&self) -> String {
+        format!("{} {} {} {}", self.kind.as_str(), self.revision, self.requirement, self.place)
+    }
+}
+
+/// What sound answers of the server are like, as far as that was seen.
+#[derive(Debug, Default)]
+pub(super) struct Habits {
+    /// Calls of a tool by the mark of their own that came back in the answer, and those without.
+    echoes: BTreeMap<String, (u64, u64)>,
+}
+
+impl Habits {
+    pub(super) fn note(&mut self, played: &Played) {
+        for outcome in &played.outcomes {
+            if let (Some(tool), Some(_), Class::Result) = (&outcome.tool, &outcome.mark, outcome.class) {
+                let (with, without) = self.echoes.entry(tool.clone()).or_default();
+                *if outcome.echoed { with } else { without } += 1;
+            }
+        }
+    }
+
+    /// Its answers hold what it was sent, as a habit.
+    fn echoes(&self, tool: &str) -> bool {
+        const ENOUGH: u64 = 5;
+        self.echoes.get(tool).is_some_and(|(with, without)| *with >= ENOUGH && *with >= *without * 10)
+    }
+}
+
+/// Everything that is to be held against the server after an input.
+pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Played, habits: &Habits) -> Vec<Suspicion> {
+    let eye = Eye { revision: era.judged(), transport };
+    let mut out: Vec<Suspicion> = played.breaches.iter().filter_map(|breach| eye.breach(breach)).collect();
+    for gone in &played.gone {
+        out.push(eye.death(gone));
+    }
+    if let Some((lane, after)) = played.deaf.filter(|_| played.gone.is_empty()) {
+        let culprit = culprit(input, played);
+        let words = format!("after {culprit} a plain request got no answer for {:.1} s", after.as_secs_f64());
+        out.push(Suspicion { lane, ..eye.own(Kind::Hang, culprit, words, Verdict::Fail) });
+    }
+    for (index, outcome) in played.outcomes.iter().enumerate() {
+        let lane = input.steps.get(index).map_or(0, |step| usize::from(step.on));
+        let found = eye.outcome(input, index, outcome, played, habits);
+        out.extend(found.into_iter().map(|it| Suspicion { lane, sent: outcome.sent, received: outcome.event, ..it }));
+    }
+    out
+}
+
+/// What the end of a life showed.
+pub(super) fn look_at_end(
+    era: Era,
+    transport: Transport,
+    observations: Vec<(usize, rules::Observation)>,
+) -> Vec<Suspicion> {
+    let eye = Eye { revision: era.judged(), transport };
+    let breaches = observations.into_iter().flat_map(|(lane, observation)| {
+        let rules::Observation { rule, requirement, revision, violations, .. } = observation;
+        violations.into_iter().map(move |violation| Breach {
+            rule,
+            requirement,
+            revision,
+            violation,
+            lane,
+            method: String::new(),
+        })
+    });
+    breaches.filter_map(|breach| eye.breach(&breach)).collect()
+}
+
+/// The end of a server that others share.
+pub(super) fn death(era: Era, gone: &Gone) -> Suspicion {
+    Eye { revision: era.judged(), transport: Transport::Http }.death(gone)
+}
+
+/// A process that did not end in order after its input was closed.
+pub(super) fn bad_exit(era: Era, transport: Transport, exit: Option<&Exit>, signalled: bool) -> Option<Suspicion> {
+    let eye = Eye { revision: era.judged(), transport };
+    let words = match exit {
+        _ if signalled => "the process went on after its input was closed, and had to be ended by a signal".to_owned(),
+        Some(Exit { signal: Some(signal), .. }) => {
+            format!("the process was ended by signal {signal} after its input was closed")
+        }
+        Some(Exit { code: Some(code), .. }) if *code != 0 => {
+            format!("the process ended with status {code} after its input was closed")
+        }
+        _ => return None,
+    };
+    Some(eye.own(Kind::Exit, gist(&words), words, Verdict::Warn))
+}
+
+/// Memory or descriptors that grow with each round of an input.
+pub(super) fn growth(era: Era, transport: Transport, input: &Input, what: &str, words: String) -> Suspicion {
+    let eye = Eye { revision: era.judged(), transport };
+    let methods: std::collections::BTreeSet<String> = input.steps.iter().map(|step| name_of(&step.act)).collect();
+    let place = format!("{what} {}", methods.into_iter().collect::<Vec<_>>().join(" "));
+    eye.own(Kind::Growth, place, words, Verdict::Warn)
+}
+
+struct Eye {
+    revision: Revision,
+    transport: Transport,
+}
+
+impl Eye {
+    fn own(&self, kind: Kind, place: String, message: String, verdict: Verdict) -> Suspicion {
+        Suspicion {
+            kind,
+            requirement: format!("own/fuzz-{}", kind.as_str()),
+            revision: self.revision,
+            place,
+            message,
+            verdict,
+            check: "fuzz".to_owned(),
+            lane: 0,
+            sent: None,
+            received: None,
+            pointer: String::new(),
+        }
+    }
+
+    fn of_row(&self, kind: Kind, id: &str, place: String, message: String) -> Suspicion {
+        let row = Catalogue::get().row(id, self.revision);
+        let verdict = row.map_or(Verdict::Warn, |row| graded(row.grade));
+        Suspicion { requirement: id.to_owned(), ..self.own(kind, place, message, verdict) }
+    }
+
+    fn breach(&self, breach: &Breach) -> Option<Suspicion> {
+        let violation = &breach.violation;
+        if violation.under.is_some() {
+            return None;
+        }
+        let row = Catalogue::get().row(breach.requirement, breach.revision)?;
+        let verdict = match violation.outcome {
+            rules::Outcome::Broken => graded(row.grade),
+            rules::Outcome::Warning => graded(row.grade).max(Verdict::Warn),
+            // What text and field disagree about is told by a run; a night finds nothing new in it.
+            rules::Outcome::Contested(_) => return None,
+        };
+        let pointer: Vec<&str> =
+            violation.pointer.split('/').map(|part| if part.parse::<u64>().is_ok() { "*" } else { part }).collect();
+        let (pointer, method) = (pointer.join("/"), &breach.method);
+        Some(Suspicion {
+            kind: Kind::Rule,
+            requirement: breach.requirement.to_owned(),
+            revision: breach.revision,
+            place: format!("{method} {pointer}"),
+            message: violation.message.clone(),
+            verdict,
+            check: breach.rule.to_owned(),
+            lane: breach.lane,
+            sent: violation.related,
+            received: Some(violation.event),
+            pointer: violation.pointer.clone(),
+        })
+    }
+
+    fn death(&self, gone: &Gone) -> Suspicion {
+        let how = match &gone.exit {
+            Some(Exit { code: Some(code), .. }) => format!("ended with status {code}"),
+            Some(Exit { signal: Some(signal), .. }) => format!("was ended by signal {signal}"),
+            _ => "closed its output".to_owned(),
+        };
+        let at = trace_in(&gone.said);
+        let place = at.clone().unwrap_or_else(|| format!("{how} {}", gone.method));
+        let said = gone.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let said = at.map(|at| format!("; stderr: {at}")).unwrap_or_else(|| match said {
+            "" => String::new(),
+            said => format!("; the last line on stderr: {}", said.chars().take(200).collect::<String>()),
+        });
+        let message = format!("the server {how} after {}{said}", gone.method);
+        Suspicion { lane: gone.lane, ..self.own(Kind::Death, place, message, Verdict::Fail) }
+    }
+
+    fn outcome(
+        &self,
+        input: &Input,
+        index: usize,
+        outcome: &Outcome,
+        played: &Played,
+        habits: &Habits,
+    ) -> Vec<Suspicion> {
+        let mut out = Vec::new();
+        let subject = subject(outcome);
+        let quiet = played.gone.is_empty() && played.deaf.is_none();
+        if outcome.class == Class::Unanswered && outcome.sound && outcome.sent.is_some() && quiet {
+            let cancelled = input
+                .steps
+                .iter()
+                .any(|step| matches!(step.act, Act::Cancel(of) | Act::CloseStream(of) if of == index));
+            let dropped = input.steps.iter().any(|step| step.act == Act::Drop);
+            if !cancelled && !dropped {
+                let words = format!("no answer to {subject}, though the server answers others");
+                out.push(self.own(Kind::Lost, subject.clone(), words, Verdict::Fail));
+            }
+        }
+        if let Some(status) = outcome.status.filter(|status| *status >= 500 && ![501, 503, 505].contains(status)) {
+            let words = format!("{subject} was answered with HTTP {status}");
+            out.push(self.own(Kind::ServerError, format!("{status} {subject}"), words, Verdict::Fail));
+        }
+        if let Some(text) = inside(outcome)
+            && let Some(trace) = trace_in(&text)
+            && !mentions(input, &trace)
+        {
+            let words = format!("the answer to {subject} shows the inside of the server: {trace}");
+            out.push(self.own(Kind::StackTrace, format!("{subject} {}", gist(&trace)), words, Verdict::Warn));
+        }
+        if let Some(message) = input.steps.get(index).and_then(|step| step.message())
+            && let Some(forbidden) = message.forbidden
+            && outcome.class == Class::Result
+        {
+            out.push(self.forbidden(forbidden, &subject));
+        }
+        if let Some(Act::Retry(retry)) = input.steps.get(index).map(|step| &step.act)
+            && let Some(Some(state)) = &retry.state
+            && outcome.class == Class::Result
+            && let Some((of, _)) = state.get(super::input::FLIP).and_then(super::input::as_from)
+            && of == retry.of
+        {
+            let words = format!("{subject} completed with a requestState one bit of which was changed");
+            out.push(Suspicion {
+                verdict: Verdict::Warn,
+                ..self.of_row(Kind::Accepted, "mrtr-state-integrity-protected", subject.clone(), words)
+            });
+        }
+        let tool = outcome.tool.as_deref().unwrap_or_default();
+        let own = outcome.mark.is_some() && !outcome.echoed && habits.echoes(tool);
+        for foreign in outcome.foreign.iter().take(1) {
+            if foreign.elsewhere {
+                let words =
+                    format!("the answer to {subject} holds a text that another conversation sent: {}", foreign.mark);
+                out.push(self.own(Kind::Leak, subject.clone(), words, Verdict::Warn));
+            } else if own {
+                let words = format!(
+                    "the answer to {subject} holds the text of another request and not its own: {}",
+                    foreign.mark
+                );
+                out.push(self.own(Kind::Swapped, subject.clone(), words, Verdict::Fail));
+            }
+        }
+        out
+    }
+
+    fn forbidden(&self, forbidden: Forbidden, subject: &str) -> Suspicion {
+        let legacy = self.revision.era() == Era::Legacy;
+        let (id, words) = match forbidden {
+            Forbidden::Arguments => (
+                if legacy { "tools-validates-inputs" } else { "tools-call-validates-arguments" },
+                format!("{subject} succeeded with arguments that break the tool's inputSchema"),
+            ),
+            Forbidden::Method => (
+                if legacy { "errors-method-not-found-32601" } else { "error-method-not-found-32601" },
+                format!("{subject} is no method of the protocol, and was answered with a result"),
+            ),
+            Forbidden::Tool => (
+                if legacy { "tools-unknown-tool-protocol-error" } else { "tools-call-unknown-tool-protocol-error" },
+                format!("{subject} is no tool of the server, and was answered with a result"),
+            ),
+        };
+        let _ = self.transport;
+        self.of_row(Kind::Accepted, id, subject.to_owned(), words)
+    }
+}
+
+fn graded(grade: Grade) -> Verdict {
+    match grade {
+        Grade::Fail => Verdict::Fail,
+        Grade::Warn => Verdict::Warn,
+        Grade::Advice | Grade::None | Grade::Tolerance => Verdict::Advice,
+    }
+}
+
+/// `tools/call of TOOL`, or the method.
+fn subject(outcome: &Outcome) -> String {
+    match &outcome.tool {
+        Some(tool) => format!("{} of {tool}", outcome.method),
+        None if outcome.method.is_empty() => "a message".to_owned(),
+        None => outcome.method.chars().take(80).collect(),
+    }
+}
+
+fn name_of(act: &Act) -> String {
+    match act {
+        Act::Request(message) | Act::Notify(message) => message.method.clone(),
+        Act::Retry(_) => "retry".to_owned(),
+        Act::Cancel(_) | Act::CloseStream(_) => "cancel".to_owned(),
+        Act::Line(_) => "line".to_owned(),
+        Act::Raw(_) => "raw".to_owned(),
+        Act::Http(act) => act.method.clone(),
+        Act::Drop => "drop".to_owned(),
+    }
+}
+
+/// The step after which nothing came any more: the first without an answer, or else the last.
+fn culprit(input: &Input, played: &Played) -> String {
+    let silent = played.outcomes.iter().find(|it| it.sent.is_some() && it.class == Class::Unanswered && it.sound);
+    match silent {
+        Some(outcome) => subject(outcome),
+        None => input.steps.last().map(|step| name_of(&step.act)).unwrap_or_default(),
+    }
+}
+
+/// What the server says in its own words: messages of errors, texts of failed calls, bodies that are no message.
+fn inside(outcome: &Outcome) -> Option<String> {
+    let json = outcome.frame.as_ref().and_then(|frame| frame.json.as_ref());
+    match outcome.class {
+        Class::Error => {
+            let error = json?.get("error")?;
+            let message = error.get("message").and_then(Json::as_str).unwrap_or_default();
+            let data = error.get("data").map(|data| match data.as_str() {
+                Some(text) => text.to_owned(),
+                None => data.to_string().replace("\\n", "\n"),
+            });
+            Some(format!("{message}\n{}", data.unwrap_or_default()))
+        }
+        Class::ToolError => {
+            let blocks = json?.pointer("/result/content")?.as_array()?;
+            Some(blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join("\n"))
+        }
+        Class::Refusal => outcome.text.as_ref().map(|text| String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    }
+}
+
+/// The place in a program that a text names as a stack trace or a panic does.
+fn trace_in(text: &str) -> Option<String> {
+    static TRACES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        [
+            r"panicked at [^\s:]+:\d+(:\d+)?",
+            r#"File "[^"]+", line \d+"#,
+            r"\bat [^\n]{0,120}\((?:file://|node:)?[^\s()]+:\d+:\d+\)",
+            r"\bat (?:file://|/|[A-Za-z]:\\)[^\s()]+:\d+:\d+",
+            r"goroutine \d+ \[[a-z ]+\]",
+            r"\bat [\w.$]+\([\w]+\.(?:java|kt|scala):\d+\)",
+            r"(?:/[\w.@+-]+){2,}\.(?:js|mjs|cjs|ts|py|rb|php|rs|go|cs|java|kt):\d+",
+        ]
+        .iter()
+        .filter_map(|pattern| Regex::new(pattern).ok())
+        .collect()
+    });
+    TRACES.iter().find_map(|pattern| Some(pattern.find(text)?.as_str().chars().take(200).collect()))
+}
+
+/// Whether what is shown was sent by us.
+fn mentions(input: &Input, text: &str) -> bool {
+    serde_json::to_string(input).is_ok_and(|sent| sent.contains(text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_of_programs_are_known_and_paths_alone_are_none() {
+        for text in [
+            "thread 'main' panicked at src/main.rs:10:5:\nindex out of bounds",
+            "Traceback (most recent call last):\n  File \"/app/server.py\", line 12, in call",
+            "Error: x\n    at Object.handler (file:///app/dist/index.js:10:13)",
+            "Error: x\n    at /app/dist/index.js:10:13",
+            "boom in /srv/app/src/tools.ts:44",
+        ] {
+            assert!(trace_in(text).is_some(), "{text}");
+        }
+        for text in [
+            "ENOENT: no such file or directory, open '/tmp/x'",
+            "Access denied - path outside allowed directories: /etc/hosts not in /tmp",
+            "at least one of a (see rfc:3986:1) is needed",
+            "Invalid cursor",
+            "expected 12:30:45",
+        ] {
+            assert_eq!(trace_in(text), None, "{text}");
+        }
+    }
+}

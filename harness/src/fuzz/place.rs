@@ -1,0 +1,135 @@
+//! Where the fuzzer plays: one target in one era, and what starts and ends its server.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use mcp_conform_schemas::Revision;
+use serde_json::Value;
+use tokio::sync::{RwLock, RwLockReadGuard};
+
+use super::seeds::Ground;
+use crate::{
+    conversation::{Bench, Conversation, OpenError, Opening, Policy, Target, all_capabilities, open},
+    process::CommandSpec,
+    run::HttpTarget,
+    trace::{DEFAULT_BUDGET, Recorder},
+    transport::{Endpoint, Grace, ServeError, Served},
+};
+
+/// The server behind a URL, where it was started here: all plays share it, and it is started anew when it died or when a
+/// finding has to be seen in a server that did nothing before.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    serve: Option<(CommandSpec, Endpoint)>,
+    running: RwLock<Option<Served>>,
+    /// Counts the starts; whoever opened a conversation before has to open another.
+    generation: AtomicU64,
+    bench: Arc<Bench>,
+}
+
+/// Held while something is played, so that nobody ends the server under it.
+#[derive(Debug)]
+pub(super) struct Hold<'a>(#[expect(dead_code, reason = "held, not read")] RwLockReadGuard<'a, Option<Served>>);
+
+impl Keeper {
+    pub(super) fn new(http: Option<&HttpTarget>, bench: Arc<Bench>) -> Self {
+        let serve = http.and_then(|target| Some((target.serve.clone()?, target.endpoint.clone())));
+        Self { serve, running: RwLock::default(), generation: AtomicU64::new(0), bench }
+    }
+
+    /// Whether a server can be started anew.
+    pub(super) fn restarts(&self) -> bool {
+        self.serve.is_some()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(super) async fn hold(&self) -> Hold<'_> {
+        Hold(self.running.read().await)
+    }
+
+    /// Process of the server, where it is ours.
+    pub(super) fn pid(&self) -> Option<u32> {
+        // While it is being started anew there is nobody to look at.
+        self.running.try_read().ok()?.as_ref().map(Served::pid)
+    }
+
+    /// How the server ended by itself, and the last that it said; `None` while it runs.
+    pub(super) async fn gone(&self) -> Option<(crate::trace::Exit, Recorder)> {
+        let running = self.running.read().await;
+        let served = running.as_ref()?;
+        Some((served.exit()?, served.recorder().clone()))
+    }
+
+    /// Ends the server, where there is one, and starts another. Only if nobody did since `seen`.
+    pub(super) async fn restart(&self, seen: u64) -> Result<(), ServeError> {
+        let Some((command, endpoint)) = &self.serve else { return Ok(()) };
+        let mut running = self.running.write().await;
+        if self.generation() != seen {
+            return Ok(());
+        }
+        self.stop(running.take()).await;
+        self.bench.count_start();
+        let recorder = Recorder::new(self.bench.secrets.clone(), self.bench.limits, DEFAULT_BUDGET);
+        let served = Served::start(command, &endpoint.url, self.bench.deadlines.start, recorder).await?;
+        *running = Some(served);
+        self.generation.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    pub(super) async fn end(&self) {
+        let served = self.running.write().await.take();
+        self.stop(served).await;
+    }
+
+    async fn stop(&self, served: Option<Served>) {
+        if let Some(served) = served {
+            let time = self.bench.deadlines.exit;
+            served.end(Grace { eof: time, term: time, kill: time }).await;
+        }
+    }
+}
+
+/// One era of one target over one transport.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) target: Target,
+    pub(super) bench: Arc<Bench>,
+    pub(super) ground: Arc<Ground>,
+    pub(super) policy: Policy,
+    pub(super) keeper: Arc<Keeper>,
+    /// Whether the target serves both eras.
+    pub(super) dual: bool,
+}
+
+impl Place {
+    pub(super) fn revision(&self) -> Revision {
+        self.ground.era.judged()
+    }
+
+    /// Opens a conversation that declares everything.
+    pub(super) async fn open(&self) -> Result<Conversation, OpenError> {
+        let version = self.ground.surface.version.filter(|version| *version != self.revision());
+        let opening = Opening {
+            version: version.map(|version| version.to_string()),
+            capabilities: all_capabilities(),
+            policy: self.policy.clone(),
+            tools: self.ground.surface.input_schemas(),
+            dual: Some(self.dual),
+            ..Opening::new(self.ground.era)
+        };
+        open(&self.target, &self.bench, opening).await
+    }
+
+    /// The value of a capability that every sound request relies on.
+    pub(super) fn survival(&self) -> (&'static str, Option<Value>) {
+        match self.ground.era {
+            mcp_conform_schemas::Era::Legacy => ("ping", None),
+            mcp_conform_schemas::Era::Modern => ("server/discover", None),
+        }
+    }
+}
