@@ -1,10 +1,12 @@
 //! The command line.
 
 mod args;
+mod baseline;
 mod by_hand;
 mod config;
 mod entry;
 mod error;
+mod fleet;
 mod fuzz;
 mod init;
 mod judge_server;
@@ -12,6 +14,8 @@ mod output;
 mod plan;
 mod replay;
 mod report;
+mod requirements;
+mod shard;
 mod show;
 mod validate;
 mod wire;

@@ -3,13 +3,16 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod baseline;
 mod config;
 mod demo;
 mod ending;
 mod fixture;
+mod fleet;
 mod output;
 mod report;
 mod repro;
+mod requirements;
 mod secrets;
 mod server;
 mod url;
