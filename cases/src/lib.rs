@@ -11,6 +11,7 @@ mod contested;
 mod diagnostic;
 mod explain;
 pub mod fuzzing;
+mod incident;
 mod load;
 mod matching;
 mod nearest;
@@ -24,6 +25,7 @@ pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Reach, Ro
 pub use contested::Contested;
 pub use diagnostic::{Diagnostic, Note, Severity};
 pub use explain::{CaseText, Explanation, RequirementText, explain};
+pub use incident::Incident;
 pub use load::{Heading, LoadError, embedded, headings, load_dir, parse_all, suite};
 pub use matching::Mismatch;
 pub use nearest::nearest;

@@ -5,6 +5,7 @@ mod by_hand;
 mod config;
 mod entry;
 mod error;
+mod explain;
 mod fuzz;
 mod init;
 mod judge_server;

@@ -6,6 +6,7 @@
 mod config;
 mod demo;
 mod ending;
+mod explain;
 mod fixture;
 mod output;
 mod report;
