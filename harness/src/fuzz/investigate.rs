@@ -247,7 +247,7 @@ impl Campaign {
         }
         let mut life = Life::new(place.clone());
         life.begin().await.ok()?;
-        let played = life.play(input, trial.patience).await;
+        let played = life.play(input, trial.patience, false).await;
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
         let matches = |suspicions: Vec<Suspicion>| suspicions.into_iter().find(|it| it.key() == trial.key);
@@ -321,7 +321,7 @@ impl Campaign {
         let mut found = None;
         for window in 0..MOST_WINDOWS {
             for _ in 0..ROUNDS {
-                let played = life.play(input, patience).await;
+                let played = life.play(input, patience, true).await;
                 if !life.is_sound() || played.deaf.is_some() || started.elapsed() > LONG * 2 {
                     life.drop_all().await;
                     return None;
