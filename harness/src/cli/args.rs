@@ -33,13 +33,8 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// List the cases and rules
     List(ListArgs),
-    /// Tell what a case, a rule or a requirement is about, and how it is judged and proven
-    Explain {
-        /// Id of a case, a rule or a requirement
-        id: String,
-        #[command(flatten)]
-        cases: CasesArgs,
-    },
+    /// Tell what a case, a rule, a requirement, a contested item or a fault is about, and what proves it
+    Explain(ExplainArgs),
     /// Check case scripts, or print the schema of their language
     Cases {
         #[command(subcommand)]
@@ -184,6 +179,17 @@ pub(crate) struct ReplayArgs {
     /// Keep the trace of every conversation in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Id of a case, a rule, a requirement (also REVISION/ID), a contested item (C18) or a fault of the reference server
+    pub(crate) id: String,
+    /// Print the script of a case
+    #[arg(long)]
+    pub(crate) yaml: bool,
+    #[command(flatten)]
+    pub(crate) cases: CasesArgs,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ use clap::Parser;
 use super::{
     args::{Cli, Command},
     error::UsageError,
+    explain::explain,
     fuzz::fuzz_server,
     init::init,
     judge_server::judge_server,
@@ -42,7 +43,7 @@ pub fn main() -> ExitCode {
         Command::Init(args) => init(args),
         Command::List(args) if args.requirements => requirements::list(args.format),
         Command::List(args) => show::list(args),
-        Command::Explain { id, cases } => show::explain(id, cases),
+        Command::Explain(args) => explain(args),
         Command::Cases { command } => show::cases(command),
         Command::Judge { files, format } => show::judge(files, *format),
         Command::Validate(args) => validate(args),

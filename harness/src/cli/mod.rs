@@ -6,6 +6,7 @@ mod by_hand;
 mod config;
 mod entry;
 mod error;
+mod explain;
 mod fleet;
 mod fuzz;
 mod init;

@@ -7,6 +7,7 @@ mod baseline;
 mod config;
 mod demo;
 mod ending;
+mod explain;
 mod fixture;
 mod fleet;
 mod output;
