@@ -6,8 +6,9 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-const LENIENT: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
 
 /// How a text encodes bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,8 @@ pub enum Coding {
 pub fn decoded(text: &str) -> (Vec<u8>, Coding) {
     let hex = text.len() >= 8 && text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if hex {
-        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or_default();
+        let digit =
+            |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or_default();
         let bytes = text.as_bytes().chunks(2).map(|pair| pair.iter().fold(0, |sum, byte| (sum << 4) | digit(*byte)));
         return (bytes.collect(), Coding::Hex { upper: text.bytes().any(|byte| byte.is_ascii_uppercase()) });
     }
@@ -41,10 +43,9 @@ pub fn decoded(text: &str) -> (Vec<u8>, Coding) {
 pub fn encoded(bytes: &[u8], coding: Coding) -> String {
     match coding {
         Coding::Base64 { url, padded } => engine(url, padded).encode(bytes),
-        Coding::Hex { upper } => bytes
-            .iter()
-            .map(|byte| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") })
-            .collect(),
+        Coding::Hex { upper } => {
+            bytes.iter().map(|byte| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
+        }
         Coding::Plain => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
@@ -102,7 +103,8 @@ mod tests {
 
     #[test]
     fn what_is_decoded_is_encoded_to_the_same_text() {
-        for text in ["eyJvIjoyMH0=", "eyJvIjoyMH0", "_-8=", "+/8=", "deadbeef", "DEADBEEF", "page two", "", "7", "ÄÖ"] {
+        for text in ["eyJvIjoyMH0=", "eyJvIjoyMH0", "_-8=", "+/8=", "deadbeef", "DEADBEEF", "page two", "", "7", "ÄÖ"]
+        {
             let (bytes, coding) = decoded(text);
             assert_eq!(encoded(&bytes, coding), text, "{coding:?}");
         }

@@ -27,7 +27,7 @@ use support::SupportView;
 pub struct Html;
 
 /// Beyond that a page is not read, and the result file has it all.
-const BOUNDS: Bounds = Bounds { entries: 5_000, variants: 12, around: 3_000 };
+const BOUNDS: Bounds<'_> = Bounds { entries: 5_000, variants: 12, around: 3_000, result: None };
 /// Characters of a message.
 const MESSAGE: usize = 1_000;
 
@@ -127,7 +127,8 @@ impl Page {
         let mut entries_list = Vec::new();
         if full {
             let left;
-            (entries_list, left) = entry::entries(report, "", |_| true, BOUNDS);
+            (entries_list, left) =
+                entry::entries(report, "", |_| true, Bounds { result: options.result.as_deref(), ..BOUNDS });
             if left > 0 {
                 alerts.push(Alert {
                     title: "Not everything is here".to_owned(),

@@ -17,7 +17,7 @@ use super::{
     args::{FailOn, FuzzArgs, FuzzCommand, RunArgs},
     config,
     error::UsageError,
-    judge_server::{interrupts, specs, write_report},
+    judge_server::{interrupts, specs, write_reports},
     output,
     plan::plan,
 };
@@ -66,9 +66,7 @@ pub(crate) fn fuzz_server(args: &FuzzArgs) -> Result<u8, UsageError> {
     }
     mcp_conform_reports::order::sort(&mut report);
     let exit = decide(&report, &run);
-    for spec in &specs {
-        write_report(spec, &report, &run, exit)?;
-    }
+    write_reports(&specs, &report, &run, exit)?;
     Ok(exit.code())
 }
 

@@ -19,12 +19,12 @@ use super::{
     config,
     error::UsageError,
     output,
-    plan::plan,
+    plan::{plan, quoted},
 };
 use crate::{
     coverage::features,
     process,
-    run::{Control, Progress, run},
+    run::{Control, Progress, RunOptions, run},
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
@@ -36,6 +36,20 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
             output::check_writable(path, "report")?;
         }
     }
+    let report = perform(args, options)?;
+    let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
+        FailOn::Fail => exit::FailOn::Fail,
+        FailOn::Warn => exit::FailOn::Warn,
+        FailOn::Never => exit::FailOn::Never,
+    };
+    let policy = Policy { fail_on, max_unverified: args.max_unverified, asked: args.revision.clone() };
+    let exit = exit::decide(&report, &policy);
+    write_reports(&specs, &report, args, exit)?;
+    Ok(exit.code())
+}
+
+/// The run itself, with progress and Ctrl-C.
+pub(super) fn perform(args: &RunArgs, options: RunOptions) -> Result<Report, UsageError> {
     process::become_subreaper();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -56,18 +70,8 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     runtime.shutdown_timeout(Duration::from_millis(100));
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
-    let asked = args.revision.clone();
-    tell_missing(&mut report, &asked);
-    let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
-        FailOn::Fail => exit::FailOn::Fail,
-        FailOn::Warn => exit::FailOn::Warn,
-        FailOn::Never => exit::FailOn::Never,
-    };
-    let exit = exit::decide(&report, &Policy { fail_on, max_unverified: args.max_unverified, asked });
-    for spec in &specs {
-        write_report(spec, &report, args, exit)?;
-    }
-    Ok(exit.code())
+    tell_missing(&mut report, &args.revision);
+    Ok(report)
 }
 
 /// A revision that was asked for by name and is not supported is a finding, in every report.
@@ -131,15 +135,27 @@ pub(super) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError>
     Ok(specs)
 }
 
-pub(super) fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
+/// Every report that was asked for.
+pub(super) fn write_reports(
+    specs: &[ReportSpec],
+    report: &Report,
+    args: &RunArgs,
+    exit: Exit,
+) -> Result<(), UsageError> {
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
     };
-    let options = Options { detail, exit: Some(exit), ..Options::default() };
-    let renderer = spec.format.renderer();
-    output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))
+    // Commands that play a finding again name the file that it stands in.
+    let file = specs.iter().filter(|spec| spec.format.renderer().name() == "json").find_map(|spec| spec.path.as_ref());
+    let result = file.map(|path| quoted(&path.to_string_lossy()));
+    for spec in specs {
+        let options = Options { detail, exit: Some(exit), result: result.clone(), ..Options::default() };
+        let renderer = spec.format.renderer();
+        output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))?;
+    }
+    Ok(())
 }
 
 fn progress_bar(quiet: bool) -> ProgressBar {

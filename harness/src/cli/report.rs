@@ -17,6 +17,7 @@ use super::{
     args::{ReportArgs, ReportCommand},
     error::UsageError,
     output,
+    plan::quoted,
 };
 
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, UsageError> {
@@ -56,7 +57,12 @@ fn render(args: &ReportArgs) -> Result<u8, UsageError> {
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
     };
-    let options = Options { detail, ..Options::default() };
+    // Commands that play a finding again name the file that it stands in.
+    let result = match (args.files.as_slice(), reports.as_slice()) {
+        ([file], [_]) => Some(quoted(&file.to_string_lossy())),
+        _ => None,
+    };
+    let options = Options { detail, result, ..Options::default() };
     let name = format.renderer().name();
     type Render<'a> = Box<dyn FnOnce(&Options, &mut dyn Write) -> io::Result<()> + 'a>;
     let render: Render<'_> = match (args.support, reports.as_slice(), name) {
@@ -96,7 +102,7 @@ fn merge(files: &[PathBuf], path: Option<&Path>) -> Result<u8, UsageError> {
     Ok(0)
 }
 
-fn read(path: &Path) -> Result<Vec<Report>, UsageError> {
+pub(super) fn read(path: &Path) -> Result<Vec<Report>, UsageError> {
     let file = File::open(path).map_err(|error| UsageError::Unreadable {
         path: path.to_owned(),
         error,

@@ -1,11 +1,6 @@
 //! Commands that tell about the suite itself: `list`, `explain`, `cases`, `judge`, `coverage`.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{fmt::Write as _, io, path::PathBuf, sync::Arc};
 
 use mcp_conform_cases::{
     Catalogue, Explanation, LoadError, RequirementText, ast::Case, explain as explain_id, headings, language_schema,
@@ -17,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     args::{CasesArgs, CasesCommand, ListArgs, TextFormat},
     error::UsageError,
+    output::print,
     plan,
 };
 use crate::{
@@ -24,17 +20,6 @@ use crate::{
     rules::{self, Observation, Outcome},
     script,
 };
-
-/// Writes to standard output; a closed pipe is no error.
-fn print(text: &str) -> Result<u8, UsageError> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(UsageError::Other(format!("standard output: {error}")))
-        }
-        _ => Ok(0),
-    }
-}
 
 fn pretty(value: &Value) -> String {
     // Serializing a value that was just built cannot fail.

@@ -228,9 +228,9 @@ impl Verdicts {
     }
 
     pub(super) fn take_violations(&mut self) -> impl Iterator<Item = (&'static str, Revision, Violation)> {
-        self.tallies
-            .values_mut()
-            .flat_map(|tally| tally.violations.drain(..).map(|violation| (tally.requirement, tally.revision, violation)))
+        self.tallies.values_mut().flat_map(|tally| {
+            tally.violations.drain(..).map(|violation| (tally.requirement, tally.revision, violation))
+        })
     }
 
     pub(super) fn into_observations(self) -> Vec<Observation> {

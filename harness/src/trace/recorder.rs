@@ -256,7 +256,8 @@ impl Recorder {
         let mut next = from;
         loop {
             let fresh = self.events(next);
-            next = fresh.last().map_or(next, |event| usize::try_from(event.seq).unwrap_or(usize::MAX).saturating_add(1));
+            next =
+                fresh.last().map_or(next, |event| usize::try_from(event.seq).unwrap_or(usize::MAX).saturating_add(1));
             if let Some(found) = fresh.iter().find_map(&mut matches) {
                 return Ok(found);
             }

@@ -9,6 +9,7 @@ mod ending;
 mod fixture;
 mod output;
 mod report;
+mod repro;
 mod secrets;
 mod server;
 mod url;
