@@ -41,6 +41,8 @@ use crate::{
 const INPUTS_OF_A_LIFE: u64 = 600;
 /// Messages of one process before it is ended.
 const MESSAGES_OF_A_LIFE: u64 = 20_000;
+/// An input that takes longer is told, for those who follow.
+const SLOW: Duration = Duration::from_millis(500);
 /// Inputs of one life that are kept to find a cause among them.
 const MOST_HISTORY: usize = 1_200;
 /// Places of one requirement that become findings of their own.
@@ -336,7 +338,10 @@ impl Campaign {
             }
         };
         let interrupted = tokio::select! {
-            _ = working => None,
+            done = working => done
+                .into_iter()
+                .find_map(Result::err)
+                .map(|error| format!("a worker of the fuzzer crashed, which is a bug of mcp-conform: {error}")),
             reason = told => Some(reason),
             () = telling => None,
         };
@@ -354,7 +359,7 @@ impl Campaign {
 
     /// How long what is looked into may take beyond the time of the campaign.
     pub(super) fn may_look(&self) -> bool {
-        const LONGER: Duration = Duration::from_secs(60);
+        const LONGER: Duration = Duration::from_secs(20);
         let over = self.options.time.is_some_and(|time| self.started.elapsed() >= time + LONGER);
         !over && !self.enough.load(Ordering::Acquire)
     }
@@ -417,7 +422,12 @@ impl Campaign {
         while self.goes_on() && inputs < INPUTS_OF_A_LIFE && life.sent < MESSAGES_OF_A_LIFE {
             let input = Arc::new(island.next(tame, dice));
             digest.update(serde_json::to_vec(&*input).unwrap_or_default());
+            let began = Instant::now();
             let played = life.play(&input, patience, true).await;
+            if began.elapsed() > SLOW {
+                let text = serde_json::to_string(&*input).unwrap_or_default();
+                (self.control.tell)(&format!("an input took {:.1} s: {text}", began.elapsed().as_secs_f64()));
+            }
             inputs += 1;
             self.inputs.fetch_add(1, Ordering::Relaxed);
             self.requests.fetch_add(played.sent, Ordering::Relaxed);

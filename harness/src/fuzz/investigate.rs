@@ -25,9 +25,8 @@ use crate::{
     trace::{self, Body, Event, Transport},
 };
 
-/// Attempts of one investigation, and the time that they may take together.
+/// Attempts of one investigation.
 const MOST_ATTEMPTS: u32 = 300;
-const LONGEST: Duration = Duration::from_secs(90);
 
 /// What showed a bug, and what was seen then.
 #[derive(Debug)]
@@ -94,7 +93,7 @@ impl Campaign {
             kind: suspicion.kind,
             patience,
             left: self.attempts(),
-            until: Instant::now() + LONGEST,
+            until: Instant::now() + self.longest(),
             fresh: false,
             last: None,
         };
@@ -160,7 +159,7 @@ impl Campaign {
     async fn confirm(&self, trial: &mut Trial<'_>, small: &Input) -> (u32, u32) {
         let attempts = self.options.confirm.max(1);
         trial.left = attempts;
-        trial.until = Instant::now() + LONGEST;
+        trial.until = Instant::now() + self.longest();
         let mut seen = 0;
         let mut done = 0;
         for _ in 0..attempts {
@@ -186,7 +185,7 @@ impl Campaign {
             kind: suspicion.kind,
             patience: long,
             left: 1,
-            until: Instant::now() + LONGEST,
+            until: Instant::now() + self.longest(),
             fresh: self.keeper.restarts(),
             last: None,
         };
@@ -242,7 +241,7 @@ impl Campaign {
             kind: finding.kind,
             patience,
             left: self.options.confirm,
-            until: Instant::now() + LONGEST,
+            until: Instant::now() + self.longest(),
             fresh: self.keeper.restarts(),
             last: None,
         };
@@ -299,7 +298,7 @@ impl Campaign {
             if let Some((what, _)) = self.grows(&place, &input).await {
                 let (era, transport) = (place.ground.era, place.ground.transport);
                 let mut scale =
-                    Scale { campaign: self, place: &place, left: 24, until: Instant::now() + LONGEST, what };
+                    Scale { campaign: self, place: &place, left: 24, until: Instant::now() + self.longest(), what };
                 let small = shrink(&input, &mut scale).await;
                 // Once more: what grew once may have been a cache that was filling.
                 if let Some((what, words)) = self.grows(&place, &small).await {
@@ -381,10 +380,17 @@ impl Campaign {
         found
     }
 
+    /// What one investigation may take: a part of the campaign.
+    fn longest(&self) -> Duration {
+        const MOST: Duration = Duration::from_secs(90);
+        const LEAST: Duration = Duration::from_secs(10);
+        self.options.time.map_or(MOST, |time| (time / 8).clamp(LEAST, MOST))
+    }
+
     fn attempts(&self) -> u32 {
         // A server that takes a second to start gets fewer.
         let start = self.bench.slowest_start().as_secs_f64().max(0.01);
-        let most = (LONGEST.as_secs_f64() / start).clamp(20.0, f64::from(MOST_ATTEMPTS));
+        let most = (self.longest().as_secs_f64() / start).clamp(20.0, f64::from(MOST_ATTEMPTS));
         most as u32
     }
 

@@ -82,7 +82,7 @@ impl Workshop {
     }
 
     fn once(&self, input: &mut Input, other: Option<&Input>, tame: bool, dice: &mut Dice) {
-        let ways = if tame { 13 } else { 18 };
+        let ways = if tame { 14 } else { 18 };
         match dice.below(ways) {
             0 | 1 => self.change_params(input, dice),
             2 => self.arguments_by_schema(input, dice),
@@ -100,7 +100,7 @@ impl Workshop {
             10 => self.token_or_lane(input, dice),
             11 => self.hand_back(input, dice),
             12 => self.continue_flow(input, dice),
-            13 => ids(input, dice),
+            13 => ids(input, tame, dice),
             14 => self.line(input, dice),
             15 => self.odd_message(input, dice),
             16 if self.transport == Transport::Http => self.http(input, dice),
@@ -692,8 +692,9 @@ fn splice(input: &mut Input, other: Option<&Input>, dice: &mut Dice) {
     input.then(other);
 }
 
-fn ids(input: &mut Input, dice: &mut Dice) {
-    const IDS: [&str; 22] = [
+/// Ids that were chosen by hand, the same one twice as often as not.
+fn ids(input: &mut Input, tame: bool, dice: &mut Dice) {
+    const SOUND: [&str; 14] = [
         "1",
         "1",
         "2",
@@ -702,28 +703,29 @@ fn ids(input: &mut Input, dice: &mut Dice) {
         "\"1\"",
         "\"\"",
         "\"a\"",
-        "null",
-        "1.0",
-        "1.5",
-        "1e3",
-        "true",
-        "[]",
-        "{}",
-        "9007199254740991",
-        "9007199254740993",
-        "18446744073709551616",
-        "1e400",
-        "\"\\ud800\"",
         "\"ÄÖ😀\"",
-        "-0",
+        "\"__proto__\"",
+        "9007199254740991",
+        "2147483648",
+        "1.0",
+        "1e3",
     ];
-    let id = (*dice.pick(&IDS).unwrap_or(&"1")).to_owned();
+    const ODD: [&str; 10] =
+        ["null", "1.5", "true", "[]", "{}", "9007199254740993", "18446744073709551616", "1e400", "\"\\ud800\"", "-0"];
+    let odd = !tame && dice.once_in(3);
+    let mut id = (*dice.pick(if odd { &ODD[..] } else { &SOUND[..] }).unwrap_or(&"1")).to_owned();
+    if dice.once_in(6) {
+        const LENGTHS: [usize; 5] = [64, 255, 256, 1_000, 70_000];
+        id = format!("\"{}\"", "a".repeat(*dice.pick(&LENGTHS).unwrap_or(&64)));
+    }
     let count = 1 + dice.below(2);
     for _ in 0..count {
         if let Some(message) = a_message(input, dice) {
             message.id = Some(id.clone());
-            // An id may be used once; whether it was is not known here.
-            message.wrong.push("/id".to_owned());
+            message.wrong.retain(|pointer| pointer != "/id");
+            if odd {
+                message.wrong.push("/id".to_owned());
+            }
         }
     }
 }

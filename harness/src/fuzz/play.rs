@@ -29,7 +29,7 @@ use crate::{
 /// Conversations of one input.
 pub(super) const MOST_LANES: usize = 3;
 /// What a tool that takes its time is waited for in passing.
-const SHORT: Duration = Duration::from_millis(10);
+const SHORT: Duration = Duration::from_millis(5);
 /// Events that a conversation keeps; a finding is seen again in a conversation of its own, which keeps all.
 const KEPT_EVENTS: u64 = 4_096;
 
@@ -179,6 +179,10 @@ struct Lane {
     /// Steps whose answers are waited for, by the event of the request.
     waiting: BTreeMap<u64, usize>,
     place: Arc<Place>,
+    /// Ids that were chosen by hand, by step of the input at hand.
+    ids: BTreeMap<usize, String>,
+    /// Malformed messages of this life, whose ids may be answered.
+    lines: Vec<String>,
     by_exchange: BTreeMap<Exchange, usize>,
     /// Exchanges of ours that are open by their nature.
     streams: Vec<Exchange>,
@@ -260,7 +264,9 @@ impl Life {
                 outcome.sound = false;
             }
             if step.wait {
-                let patience = if leisurely { SHORT.min(patience) } else { patience };
+                // What is no sound request may never be answered, and is not worth the wait.
+                let sound = played.outcomes.get(index).is_some_and(|outcome| outcome.sound);
+                let patience = if sound { patience } else { SHORT.min(patience) };
                 lane.pump(Instant::now() + patience, &mut played, |lane| {
                     !lane.waiting.values().any(|step| *step == index)
                 })
@@ -376,6 +382,8 @@ impl Lane {
             judge: Judge::new(),
             next: 0,
             waiting: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            lines: Vec::new(),
             by_exchange: BTreeMap::new(),
             streams: Vec::new(),
             event_ids: Vec::new(),
@@ -417,8 +425,22 @@ impl Lane {
 
     async fn request(&mut self, message: &Message, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         let mark = self.mark();
-        let Some(call) = call(message, played, &mark) else { return Ok(Sent { odd: false }) };
+        let Some(mut call) = call(message, played, &mark) else { return Ok(Sent { odd: false }) };
+        if let Some(id) = &message.id
+            && !self.may_use(id, index)
+        {
+            call.wrong.push("/id".to_owned());
+        }
         self.send(call, mark, index, played).await
+    }
+
+    /// Whether an id that was chosen by hand can be attributed: nothing in flight has it, nor anything malformed.
+    fn may_use(&mut self, id: &str, index: usize) -> bool {
+        const MOST: usize = 64;
+        let in_flight = self.waiting.values().any(|step| self.ids.get(step).is_some_and(|other| other == id));
+        let free = !in_flight && self.lines.len() < MOST && !self.lines.iter().any(|line| line.contains(id));
+        self.ids.insert(index, id.to_owned());
+        free
     }
 
     /// A text that nothing else in the run has.
@@ -551,6 +573,7 @@ impl Lane {
     /// A message of any text.
     async fn line(&mut self, text: &str, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         self.last = "a message of no sound form".to_owned();
+        self.lines.push(text.to_owned());
         let body = Bytes::copy_from_slice(text.as_bytes());
         let (event, exchange) = match self.talk.transport() {
             Transport::Stdio if text.contains('\n') => (self.talk.raw(body, &[]).await?, None),
@@ -721,6 +744,7 @@ impl Lane {
             }
         }
         self.waiting.clear();
+        self.ids.clear();
         self.take_all(played);
     }
 

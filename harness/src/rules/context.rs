@@ -425,7 +425,11 @@ impl Context {
         for key in alike {
             self.requests.get_mut(&key).into_iter().for_each(|request| request.shared_token = true);
         }
-        let twin = self.with_id(&id).any(|other| other.answered.is_none());
+        let twins: Vec<RequestKey> = self.with_id(&id).filter(|it| it.answered.is_none()).map(|it| it.key).collect();
+        let twin = !twins.is_empty();
+        for key in twins {
+            self.requests.get_mut(&key).into_iter().for_each(|request| request.twin = true);
+        }
         let method = json.get("method").and_then(Json::as_str).unwrap_or_default();
         let listen = method == "subscriptions/listen";
         let untimely = self.era() == Era::Legacy && ((method == "initialize") == self.negotiated.is_some());
@@ -633,7 +637,10 @@ impl Context {
         // Oldest first, so that two requests with one id are answered in turn.
         let mut exact: Vec<&Request> = if in_body { Vec::new() } else { self.with_id(id).collect() };
         exact.reverse();
-        if let Some(request) = exact.iter().copied().find(unanswered) {
+        // Nothing has to come for one that was cancelled.
+        let wanted = |request: &&Request| unanswered(request) && request.cancelled.is_none();
+        let one = exact.iter().copied().find(wanted).or_else(|| exact.iter().copied().find(unanswered));
+        if let Some(request) = one {
             return found(request, Likeness::Exact);
         }
         let alike = |request: &Request| match (&request.id, id) {

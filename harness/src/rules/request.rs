@@ -37,7 +37,7 @@ pub struct Request {
     pub task: bool,
     /// What is wrong with it on purpose.
     pub wrong: Vec<String>,
-    /// An earlier request with the same id was still unanswered.
+    /// Another request with the same id was unanswered at the same time: which of them an answer is meant for is open.
     pub twin: bool,
     /// Another request was in flight with the same progress token: whose progress comes is open.
     pub shared_token: bool,

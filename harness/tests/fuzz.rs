@@ -1,0 +1,147 @@
+//! The fuzzer as a whole: the same seed gives the same inputs, a sound server gives no findings, a bug is found and made
+//! small, and nothing that was found is lost.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::{path::Path, sync::Arc};
+
+use mcp_conform::{
+    fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
+    proof::Suite,
+    run::ToolChoice,
+};
+use mcp_conform_schemas::Revision;
+use mcp_reference_server::{Bug, Config, Transport};
+use tokio::sync::watch;
+
+fn options(config: &Config, transport: Transport, out: &Path, inputs: u64) -> FuzzOptions {
+    let mut run = Suite::embedded().options(config, transport);
+    run.seed = 7;
+    run.name = "the reference server in memory".to_owned();
+    FuzzOptions {
+        run,
+        time: None,
+        max_findings: None,
+        max_inputs: Some(inputs),
+        jobs: 1,
+        out: out.to_owned(),
+        corpus: Vec::new(),
+        resume: false,
+        rss_limit: u64::MAX,
+        confirm: 3,
+    }
+}
+
+fn control() -> FuzzControl {
+    let (keep, stop) = watch::channel(None);
+    // Whoever holds the sender could stop it; nobody does.
+    std::mem::forget(keep);
+    FuzzControl { status: Arc::new(|_| {}), found: Arc::new(|_| {}), tell: Arc::new(|_| {}), stop }
+}
+
+/// Runs with a paused clock, so that no wait costs anything and none depends on the machine.
+fn in_memory<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(work)
+}
+
+fn campaign(options: impl FnOnce() -> FuzzOptions) -> Result<FuzzOutcome, FuzzError> {
+    in_memory(async { fuzz(options(), control()).await })
+}
+
+#[test]
+fn the_same_seed_gives_the_same_inputs() {
+    let digest = |seed| {
+        let dir = tempfile::tempdir().unwrap();
+        let outcome = campaign(|| {
+            let mut options = options(&Config::default(), Transport::Stdio, &dir.path().join("out"), 400);
+            options.run.seed = seed;
+            // States and ids of tasks are random and dated, and are handed back.
+            options.run.tools = ToolChoice::None;
+            options.run.revisions = vec![Revision::V2025_11_25];
+            options
+        });
+        outcome.unwrap().digest
+    };
+    let first = digest(1);
+    assert_eq!(first, digest(1));
+    assert_ne!(first, digest(2));
+}
+
+#[test]
+fn a_sound_server_gives_no_findings() {
+    for transport in [Transport::Stdio, Transport::Http] {
+        let dir = tempfile::tempdir().unwrap();
+        let outcome = campaign(|| options(&Config::default(), transport, &dir.path().join("out"), 1_500)).unwrap();
+        let told: Vec<_> = outcome
+            .findings
+            .iter()
+            .map(|it| format!("{}: {} {}", it.key, it.message, serde_json::to_string(&it.input).unwrap()))
+            .collect();
+        assert!(told.is_empty(), "{transport:?}: {told:#?}");
+        assert!(outcome.status.states > 50, "{}", outcome.status.states);
+    }
+}
+
+/// One bug, found.
+fn found(bug: Bug, transport: Transport, dir: &Path) -> Finding {
+    let config = Config { bug: Some(bug), ..Config::default() };
+    let outcome = campaign(|| {
+        let mut options = options(&config, transport, dir, 6_000);
+        options.max_findings = Some(1);
+        options
+    });
+    outcome.unwrap().findings.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_bug_is_found_made_small_and_written_down() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let finding = found(Bug::LargeNumbersPass, Transport::Stdio, &out);
+    assert!(finding.messages <= 2 && !finding.provisional && !finding.is_flaky(), "{finding:#?}");
+    let folder = out.join("findings").join(&finding.id);
+    let script = std::fs::read_to_string(folder.join("case.yaml")).unwrap();
+    let source = mcp_conform_cases::ast::Source { name: "case.yaml".into(), text: script.as_str().into() };
+    let case = mcp_conform_cases::parse_all([source]);
+    assert!(case.is_ok(), "{script}\n{case:?}");
+    let finding_text = serde_json::to_string(&finding).unwrap();
+    assert_eq!(findings(&out.join("findings")).unwrap(), [finding]);
+    // Seen again on the same server, and not on one that was mended.
+    let again = |config: Config| {
+        in_memory(async { replay(&out, options(&config, Transport::Stdio, &out, 0), control()).await }).unwrap()
+    };
+    eprintln!("{finding_text}");
+    let seen = |config| again(config).iter().map(|it| it.seen.unwrap().0).collect::<Vec<_>>();
+    assert_eq!(seen(Config { bug: Some(Bug::LargeNumbersPass), ..Config::default() }), [3]);
+    assert_eq!(seen(Config::default()), [0]);
+}
+
+#[test]
+fn a_campaign_is_gone_on_with_and_its_folder_is_kept_from_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let base = |inputs| options(&Config::default(), Transport::Stdio, &out, inputs);
+    campaign(|| base(200)).unwrap();
+    let kept = std::fs::read_dir(out.join("corpus/legacy-stdio")).unwrap().count();
+    assert!(kept > 20, "{kept}");
+    let error = campaign(|| base(200)).unwrap_err();
+    assert!(matches!(error, FuzzError::Store(StoreError::Taken(_))), "{error}");
+    let resumed = campaign(|| FuzzOptions { resume: true, ..base(200) }).unwrap();
+    assert!(resumed.status.inputs >= 200);
+    let state = std::fs::read_to_string(out.join("campaign.json")).unwrap();
+    assert!(state.contains("\"rounds\": 1") && state.contains("\"inputs\": 4"), "{state}");
+    let other = campaign(|| {
+        let mut options = FuzzOptions { resume: true, ..base(10) };
+        options.run.name = "another".to_owned();
+        options
+    });
+    assert!(matches!(other, Err(FuzzError::Store(StoreError::Other { .. }))));
+    let nothing = campaign(|| FuzzOptions {
+        resume: true,
+        ..options(&Config::default(), Transport::Stdio, &dir.path().join("none"), 10)
+    });
+    assert!(matches!(nothing, Err(FuzzError::Store(StoreError::Nothing(_)))));
+    std::fs::write(out.join("campaign.json"), "{\"version\": 1, ").unwrap();
+    let broken = campaign(|| FuzzOptions { resume: true, ..base(10) }).unwrap_err();
+    assert!(broken.to_string().contains("campaign.json"), "{broken}");
+}
