@@ -57,6 +57,18 @@ pub(crate) enum Command {
     },
     /// Hold JSON files against a type of a revision
     Validate(ValidateArgs),
+    /// Look whether this machine and the configuration have what a run needs
+    Doctor(DoctorArgs),
+    /// Print the completions for a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, of the whole or of one command
+    Man {
+        /// A command, such as run
+        command: Option<String>,
+    },
     /// Be the reference server (what `run --demo` starts)
     #[command(hide = true)]
     ReferenceServer {
@@ -123,7 +135,7 @@ pub(crate) enum TextFormat {
     Text,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CasesArgs {
     /// Cases of your own beside the suite: a folder or a file
     #[arg(long = "cases", value_name = "DIR")]
@@ -176,6 +188,16 @@ pub(crate) struct ReplayArgs {
     /// Keep the trace of every conversation in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 nothing stands in the way, 1 something does, 2 wrong usage.")]
+pub(crate) struct DoctorArgs {
+    /// Configuration; by default mcp-conform.toml of the working folder, if there is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    pub(crate) format: TextFormat,
 }
 
 #[derive(Debug, Args)]
@@ -269,7 +291,7 @@ pub(crate) enum ReportCommand {
     Schema,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct RunArgs {
     /// Command of a stdio server, split as a shell splits
@@ -378,6 +400,12 @@ pub(crate) struct RunArgs {
     /// Keep the trace of every conversation in this folder
     #[arg(long, value_name = "DIR", help_heading = "Outcome")]
     pub(crate) trace: Option<PathBuf>,
+    /// Judge again when a file of the server changes, and tell what that changed; Ctrl-C ends
+    #[arg(long, help_heading = "Outcome")]
+    pub(crate) watch: bool,
+    /// A file or folder to watch beside the files of the command
+    #[arg(long, value_name = "PATH", requires = "watch", help_heading = "Outcome")]
+    pub(crate) watch_path: Vec<PathBuf>,
     /// Only the verdicts and what fails
     #[arg(long, short, help_heading = "Outcome")]
     pub(crate) quiet: bool,

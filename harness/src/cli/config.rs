@@ -145,6 +145,12 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
     Ok(args)
 }
 
+/// The file that a run would read, and the servers in it.
+pub(crate) fn server_names(named: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, UsageError> {
+    let args = RunArgs { config: named.map(Path::to_owned), ..RunArgs::default() };
+    Ok(load(&args)?.map(|(file, config)| (file, config.servers.into_keys().collect())))
+}
+
 fn no_config(flag: &'static str, value: &str) -> UsageError {
     let help = format!("write {FILE} (mcp-conform init), or name one by --config FILE");
     UsageError::flag(flag, value, "stands in a configuration, and there is none", help)

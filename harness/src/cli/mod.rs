@@ -1,8 +1,10 @@
 //! The command line.
 
+mod about;
 mod args;
 mod by_hand;
 mod config;
+mod doctor;
 mod entry;
 mod error;
 mod explain;
@@ -15,6 +17,7 @@ mod replay;
 mod report;
 mod show;
 mod validate;
+mod watch;
 mod wire;
 
 pub use entry::main;

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod comfort;
 mod config;
 mod demo;
 mod ending;
