@@ -1,5 +1,7 @@
 //! Embeds the scripts: one row of name, text and heading for each `scripts/<area>/<id>.yaml`, sorted by name.
 //!
+//! The requirement sets of `frozen/` are embedded beside them.
+//!
 //! The heading is what `list` shows, so that it need not parse every script. It is read here line by line; a test holds it
 //! against what the parser makes of the script.
 
@@ -28,7 +30,26 @@ fn main() -> io::Result<()> {
         ));
     }
     table.push(']');
-    fs::write(PathBuf::from(variable("OUT_DIR")?).join("scripts.rs"), table)
+    fs::write(PathBuf::from(variable("OUT_DIR")?).join("scripts.rs"), table)?;
+    frozen()
+}
+
+/// Embeds the requirement sets: one row of name and text for each `frozen/REVISION@RELEASE.tsv`, sorted by name.
+fn frozen() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=frozen");
+    let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("frozen");
+    let files: io::Result<Vec<PathBuf>> = fs::read_dir(&root)?.map(|entry| Ok(entry?.path())).collect();
+    let mut files = files?;
+    files.sort();
+    let mut table = String::from("const FROZEN: &[(&str, &str)] = &[\n");
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name.contains('@') {
+            table.push_str(&format!("    ({name:?}, include_str!({:?})),\n", file.display().to_string()));
+        }
+    }
+    table.push_str("];\n");
+    fs::write(PathBuf::from(variable("OUT_DIR")?).join("frozen.rs"), table)
 }
 
 /// Id, title and revisions of a script of our own, each on a line at its top.

@@ -262,7 +262,7 @@ impl Grade {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         [Self::Fail, Self::Warn, Self::Advice, Self::Tolerance, Self::None].into_iter().find(|g| g.as_str() == text)
     }
 }

@@ -10,6 +10,7 @@ mod catalogue;
 mod contested;
 mod diagnostic;
 mod explain;
+mod frozen;
 pub mod fuzzing;
 mod incident;
 mod load;
@@ -25,6 +26,7 @@ pub use catalogue::{Catalogue, ContestedRef, Grade, Level, Observable, Reach, Ro
 pub use contested::Contested;
 pub use diagnostic::{Diagnostic, Note, Severity};
 pub use explain::{CaseText, Explanation, RequirementText, explain};
+pub use frozen::{FrozenRow, FrozenSet, frozen_sets, withdrawn};
 pub use incident::Incident;
 pub use load::{Heading, LoadError, embedded, headings, load_dir, parse_all, suite};
 pub use matching::Mismatch;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use crate::junit::entities;
-use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::model::{CheckResult, Report, Summary, TargetStatus, Verdict};
 use crate::render::{Options, Renderer};
 use crate::support;
 use crate::text;
@@ -73,9 +73,14 @@ impl Field {
 
 fn field(report: &Report, revision: &str) -> Field {
     let summary = Summary::of(report.results.iter().filter(|result| result.revision == revision));
-    let failed = report.results.iter().filter(|result| result.revision == revision && result.verdict == Verdict::Fail);
     // Requirements, as the report's head counts them: ten tools with one fault are one thing to mend.
-    let broken = failed.map(|result| result.requirement.as_str()).collect::<BTreeSet<_>>().len();
+    let broken = |excused: bool| {
+        let failed = |result: &&CheckResult| {
+            result.revision == revision && result.verdict == Verdict::Fail && result.excuse.is_some() == excused
+        };
+        report.results.iter().filter(failed).map(|result| result.requirement.as_str()).collect::<BTreeSet<_>>().len()
+    };
+    let (broken, excused) = (broken(false), broken(true));
     let supported = report.revisions.iter().any(|support| support.revision == revision && support.supported);
     let whole = report.interrupted.is_none() && report.target.status == TargetStatus::Ok;
     let (word, colour) = match () {
@@ -84,6 +89,8 @@ fn field(report: &Report, revision: &str) -> Field {
         () if summary.pass + summary.warn + summary.contested == 0 => ("not judged".to_owned(), GREY),
         // What is not known to be whole is not shown as if it were.
         () if !whole || summary.harness_error > 0 => ("judged in part".to_owned(), AMBER),
+        // A badge must not praise what is broken, listed or not.
+        () if excused > 0 => (format!("{excused} known or new broken"), AMBER),
         () if summary.warn > 0 => (text::plural(summary.warn, "warning"), AMBER),
         () => ("nothing broken".to_owned(), GREEN),
     };

@@ -4,10 +4,13 @@
 
 use std::str::FromStr;
 
-use crate::model::{Report, Summary, TargetStatus};
+use crate::model::{CheckResult, Report, Standing, Summary, TargetStatus, Verdict};
+
+/// The requirement under which a revision stands that was asked for by name and is not supported.
+pub const REVISION_SUPPORTED: &str = "own/revision-supported";
 
 /// How a run ended. When several apply, the first in the order of the variants wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// A frame of ours was wrong, or we crashed.
     Bug,
@@ -38,11 +41,19 @@ impl Exit {
         }
     }
 
+    pub fn of_code(code: i32) -> Option<Self> {
+        let all =
+            [Self::Bug, Self::Usage, Self::Interrupted, Self::Unavailable, Self::Findings, Self::Unjudged, Self::Clean];
+        all.into_iter().find(|exit| i32::from(exit.code()) == code)
+    }
+
     /// What the code tells, as a sentence without a full stop.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Clean => "nothing is broken that --fail-on counts",
-            Self::Findings => "something is broken that --fail-on counts, or a revision that was asked for is missing",
+            Self::Findings => {
+                "something is broken that --fail-on counts, a revision that was asked for is missing, or a line of the baseline is stale"
+            }
             Self::Usage => "the command line, the configuration or a case file cannot be used",
             Self::Unavailable => "the server could not be judged",
             Self::Unjudged => "nothing was judged, or more is unverified than --max-unverified allows",
@@ -100,21 +111,27 @@ pub fn decide(report: &Report, policy: &Policy) -> Exit {
     if report.target.status != TargetStatus::Ok {
         return Exit::Unavailable;
     }
-    let missing = policy
-        .asked
-        .iter()
-        .any(|asked| !report.revisions.iter().any(|support| support.revision == *asked && support.supported));
+    let missing = policy.asked.iter().any(|asked| {
+        let supported = report.revisions.iter().any(|support| support.revision == *asked && support.supported);
+        let excused = |result: &CheckResult| {
+            result.requirement == REVISION_SUPPORTED && result.revision == *asked && result.excuse.is_some()
+        };
+        !supported && !report.results.iter().any(excused)
+    });
+    let stale = report.baseline.as_ref().is_some_and(|known| known.standing(Standing::Stale).next().is_some());
+    let counts = |verdict| report.results.iter().any(|result| result.counted() == Some(verdict));
     let findings = match policy.fail_on {
         FailOn::Never => false,
-        FailOn::Fail => missing || summary.fail > 0,
-        FailOn::Warn => missing || summary.fail + summary.warn > 0,
+        FailOn::Fail => missing || stale || counts(Verdict::Fail),
+        FailOn::Warn => missing || stale || counts(Verdict::Fail) || counts(Verdict::Warn),
     };
     if findings {
         return Exit::Findings;
     }
     // Advice is no judgement: a run that has nothing else has judged nothing.
     let judged = summary.pass + summary.fail + summary.warn + summary.contested;
-    if judged == 0 || policy.max_unverified.is_some_and(|limit| summary.not_verified > limit) {
+    let unverified = report.results.iter().filter(|result| result.counted() == Some(Verdict::NotVerified)).count();
+    if judged == 0 || policy.max_unverified.is_some_and(|limit| unverified as u64 > limit) {
         return Exit::Unjudged;
     }
     Exit::Clean

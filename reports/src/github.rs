@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use crate::merge::{self, Finding};
-use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::model::{ExcuseKind, Report, Summary, TargetStatus, Verdict};
 use crate::plain;
 use crate::render::{Options, Renderer};
 use crate::target;
@@ -34,10 +34,17 @@ impl Renderer for GitHub {
         if let Some(why) = &report.interrupted {
             command(out, "error", "the run was interrupted", why)?;
         }
+        // One line for all of them: they are few places that a step has.
+        let stale = plain::stales(report);
+        if let Some(baseline) = report.baseline.as_ref().filter(|_| !stale.is_empty()) {
+            let title = format!("{} of {}", text::plural(stale.len() as u64, "stale line"), baseline.file);
+            command(out, "error", &title, &text::list(stale.iter().map(String::as_str), 20))?;
+        }
         let findings = merge::merge_findings(report);
         for (kind, verdicts) in [("error", &[Verdict::Fail, Verdict::HarnessError][..]), ("warning", &[Verdict::Warn])]
         {
-            let of_kind: Vec<_> = findings.iter().filter(|finding| verdicts.contains(&finding.verdict)).collect();
+            let counted = |finding: &&Finding<'_>| verdicts.contains(&finding.verdict) && finding.excuse.is_none();
+            let of_kind: Vec<_> = findings.iter().filter(counted).collect();
             // The last place is for what has none.
             let shown = if of_kind.len() > SHOWN { SHOWN - 1 } else { SHOWN };
             for finding in of_kind.iter().take(shown) {
@@ -49,12 +56,20 @@ impl Renderer for GitHub {
                 command(out, kind, &format!("{} more", text::plural(left as u64, "requirement")), &names)?;
             }
         }
-        let counts: Vec<String> = Summary::of(&report.results)
-            .counts()
-            .into_iter()
-            .map(|(verdict, count)| format!("{count} {}", verdict.as_str()))
-            .collect();
-        command(out, "notice", "MCP conformance", &counts.join(", "))
+        let summary = Summary::of(&report.results);
+        let counts: Vec<String> =
+            summary.counts().into_iter().map(|(verdict, count)| format!("{count} {}", verdict.as_str())).collect();
+        for kind in [ExcuseKind::Known, ExcuseKind::New, ExcuseKind::Regraded] {
+            let of_kind: Vec<_> =
+                findings.iter().filter(|finding| finding.excuse.is_some_and(|excuse| excuse.kind == kind)).collect();
+            if !of_kind.is_empty() {
+                let names = text::list(of_kind.iter().map(|finding| finding.requirement), 20);
+                let title = format!("{}, {}", text::plural(of_kind.len() as u64, "requirement"), kind.word());
+                command(out, "notice", &title, &names)?;
+            }
+        }
+        let excused = summary.excused().map(|told| format!(". {told}")).unwrap_or_default();
+        command(out, "notice", "MCP conformance", &format!("{}{excused}", counts.join(", ")))
     }
 }
 

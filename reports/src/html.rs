@@ -15,7 +15,8 @@ use askama::Template;
 use base64::Engine as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::model::{CheckResult, Report, Standing, Summary, TargetStatus, Verdict};
+use crate::plain;
 use crate::render::{Options, Renderer};
 use crate::support::{Support, Verified};
 use crate::target;
@@ -196,6 +197,18 @@ fn alerts(report: &Report) -> Vec<Alert> {
             lines: report.target.evidence.iter().skip(skipped).map(|line| shown(line, MESSAGE)).collect(),
         });
     }
+    if let Some(shard) = report.shard {
+        out.push(Alert { title: "A part of a run".to_owned(), text: shard.told(), lines: Vec::new() });
+    }
+    let stale = plain::stales(report);
+    if !stale.is_empty() {
+        let count = text::plural(stale.len() as u64, "line");
+        out.push(Alert {
+            title: "The baseline is stale".to_owned(),
+            text: format!("{count} of it name no failure any more: take them out, or run with --baseline-update."),
+            lines: stale.into_iter().take(40).collect(),
+        });
+    }
     if let Some(why) = &report.interrupted {
         out.push(Alert {
             title: "The run was interrupted".to_owned(),
@@ -221,16 +234,25 @@ fn cards(support: &Support, report: &Report) -> Vec<Card> {
                 format!("{}.{over}", known.how.trim_end_matches('.'))
             });
             let summary = &judged.summary;
-            let failed = report
-                .results
-                .iter()
-                .filter(|result| result.revision == judged.revision && result.verdict == Verdict::Fail);
-            let broken = failed.map(|result| result.requirement.as_str()).collect::<BTreeSet<_>>().len() as u64;
+            let broken = |excused: bool| {
+                let failed = |result: &&CheckResult| {
+                    result.revision == judged.revision
+                        && result.verdict == Verdict::Fail
+                        && result.excuse.is_some() == excused
+                };
+                let failed = report.results.iter().filter(failed);
+                failed.map(|result| result.requirement.as_str()).collect::<BTreeSet<_>>().len() as u64
+            };
+            let (broken, excused) = (broken(false), broken(true));
             let passed = summary.pass + summary.contested;
             let (tone, verdict) = match () {
                 () if broken > 0 => ("fail", format!("{} broken", text::plural(broken, "requirement"))),
                 () if !judged.supported => ("none", "Not supported".to_owned()),
                 () if summary.harness_error > 0 => ("fail", "Not judged to the end".to_owned()),
+                () if excused > 0 => (
+                    "warn",
+                    format!("Nothing broken that counts, {} known or new", text::plural(excused, "requirement")),
+                ),
                 () if summary.warn > 0 => {
                     ("warn", format!("Nothing broken, {}", text::plural(summary.warn, "warning")))
                 }
@@ -290,6 +312,16 @@ fn closing(report: &Report, options: &Options) -> Vec<String> {
         report.tool.seed,
         report.started.as_ref().map(|at| format!(", begun at {}", shown(at, 40))).unwrap_or_default()
     ));
+    if !report.requirement_sets.is_empty() {
+        let sets = text::list(report.requirement_sets.iter().map(String::as_str), 10);
+        out.push(shown(&format!("counted by {sets}"), MESSAGE));
+    }
+    if let Some(baseline) = &report.baseline {
+        for entry in baseline.standing(Standing::Open).take(40) {
+            out.push(format!("could not be checked: {}", plain::stale(&baseline.file, entry)));
+        }
+    }
+    out.extend(Summary::of(&report.results).excused());
     out.extend(options.exit.map(|exit| format!("Exit code {}: {}.", exit.code(), exit.meaning())));
     out
 }

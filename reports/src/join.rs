@@ -9,9 +9,11 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::baseline;
 use crate::json::{self, ReadError};
 use crate::model::{CheckResult, Report, Summary, TargetStatus, VERSION, Verdict};
 use crate::order;
+use crate::parts::{self, PartsError};
 
 /// Reports of several servers in one file.
 #[derive(Serialize)]
@@ -22,10 +24,12 @@ struct Fleet<'a> {
 
 /// The reports, one a server, in the order of first sight.
 pub fn join(reports: Vec<Report>) -> Vec<Report> {
+    let whole = parts::check(&reports);
     let mut out: Vec<Report> = Vec::new();
     for report in reports {
         let same = |known: &&mut Report| {
-            known.target.name == report.target.name && known.target.server == report.target.server
+            let (a, b) = (&known.target, &report.target);
+            a.name == b.name && a.server == b.server && a.label == b.label
         };
         match out.iter_mut().find(same) {
             Some(known) => add(known, report),
@@ -37,7 +41,37 @@ pub fn join(reports: Vec<Report>) -> Vec<Report> {
         report.summary = Summary::of(&report.results);
         order::sort(report);
     }
+    resettle(&mut out, whole.err());
     out
+}
+
+/// What was a part is one no more; a list of known failures that every part was held against is held against the whole.
+fn resettle(reports: &mut [Report], incomplete: Option<PartsError>) {
+    let mut done: Vec<String> = Vec::new();
+    for index in 0..reports.len() {
+        let Some(Some(baseline)) = reports.get(index).map(|report| report.baseline.clone()) else { continue };
+        let parts = reports.get(index).is_some_and(|report| report.shard.is_some());
+        if !parts || done.contains(&baseline.file) {
+            continue;
+        }
+        let same = |report: &&Report| report.baseline.as_ref().is_some_and(|other| other.file == baseline.file);
+        let meant: Vec<Report> = reports.iter().filter(same).cloned().collect();
+        let mut settled = baseline.clone();
+        let partial = incomplete.as_ref().map(|_| "not all parts of the run are there");
+        // Globs that were read once are read again.
+        if baseline::settle(&meant, &mut settled.entries, partial).is_ok() {
+            for report in reports.iter_mut().filter(|report| same(&&**report)) {
+                report.baseline = Some(settled.clone());
+            }
+        }
+        done.push(baseline.file);
+    }
+    for report in reports.iter_mut().filter(|report| report.shard.is_some()) {
+        match &incomplete {
+            Some(error) => report.notes.push(format!("not all parts of the run are here: {error}")),
+            None => report.shard = None,
+        }
+    }
 }
 
 /// One report as a result file, several as a file that [`read_from`] takes apart.
@@ -98,6 +132,10 @@ fn add(report: &mut Report, other: Report) {
             None => report.features.push(coverage),
             Some(known) => known.judged = known.judged.max(coverage.judged),
         }
+    }
+    push_new(&mut report.requirement_sets, other.requirement_sets);
+    if report.baseline.is_none() {
+        report.baseline = other.baseline;
     }
     push_new(&mut report.omissions, other.omissions);
     push_new(&mut report.notes, other.notes);

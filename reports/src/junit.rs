@@ -44,8 +44,26 @@ impl Renderer for JUnit {
             suite(report, revision, area, id, &results, out)?;
             id += 1;
         }
+        let stale = plain::stales(report);
+        if !stale.is_empty() {
+            baseline(report, &stale, id, out)?;
+        }
         writeln!(out, "</testsuites>")
     }
+}
+
+/// A suite of the lines of the baseline that fail the run.
+fn baseline(report: &Report, stale: &[String], id: usize, out: &mut dyn Write) -> io::Result<()> {
+    let count = stale.len() as u64;
+    open(report, "baseline", "mcp-conform", id, &Counts { tests: count, failures: count, ..Counts::default() }, out)?;
+    writeln!(out, "    <properties/>")?;
+    for line in stale {
+        let line = entities(line);
+        writeln!(out, r#"    <testcase name="{line}" classname="mcp-conform.baseline" time="0">"#)?;
+        writeln!(out, r#"      <failure message="stale: {line}" type="stale"/>"#)?;
+        writeln!(out, "    </testcase>")?;
+    }
+    close("", out)
 }
 
 /// A suite of one case for a run that could not be done, or not to its end.
@@ -80,11 +98,13 @@ fn suite(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let summary = Summary::of(results.iter().copied());
+    let failed = results.iter().filter(|result| result.verdict == Verdict::Fail);
+    let excused = failed.filter(|result| result.excuse.is_some()).count() as u64;
     let counts = Counts {
         tests: results.len() as u64,
-        failures: summary.fail,
+        failures: summary.fail - excused,
         errors: summary.harness_error,
-        skipped: summary.not_verified + summary.not_applicable,
+        skipped: summary.not_verified + summary.not_applicable + excused,
     };
     open(report, area, revision, id, &counts, out)?;
     writeln!(out, "    <properties>")?;
@@ -98,23 +118,29 @@ fn suite(
         let name = xml(&plain::name(result), 1_000);
         write!(out, r#"    <testcase name="{name}" classname="{class}" time="0""#)?;
         let message = xml(&result.message, plain::MESSAGE);
-        match result.verdict {
-            Verdict::Fail | Verdict::HarnessError => {
+        match (result.verdict, &result.excuse) {
+            (Verdict::Fail, Some(excuse)) => {
+                let lines = plain::lines(report, result).join("\n");
+                let excuse = xml(&excuse.told(), plain::MESSAGE);
+                remarks.push_str(&format!("{excuse}: {name}\n{}\n\n", entities(&lines)));
+                writeln!(out, ">\n      <skipped message=\"{excuse}\"/>\n    </testcase>")?;
+            }
+            (Verdict::Fail | Verdict::HarnessError, _) => {
                 let element = if result.verdict == Verdict::Fail { "failure" } else { "error" };
                 let lines = plain::lines(report, result).join("\n");
                 writeln!(out, ">\n      <{element} message=\"{message}\" type=\"{}\">", xml(&result.level, 20))?;
                 writeln!(out, "{}</{element}>\n    </testcase>", entities(&lines))?;
             }
-            Verdict::NotVerified | Verdict::NotApplicable => {
+            (Verdict::NotVerified | Verdict::NotApplicable, _) => {
                 let word = if result.verdict == Verdict::NotVerified { "not verified" } else { "not applicable" };
                 writeln!(out, ">\n      <skipped message=\"{word}: {message}\"/>\n    </testcase>")?;
             }
-            Verdict::Warn | Verdict::Contested | Verdict::Advice => {
+            (Verdict::Warn | Verdict::Contested | Verdict::Advice, _) => {
                 let lines = plain::lines(report, result).join("\n");
                 remarks.push_str(&format!("{}: {name}\n{}\n\n", result.verdict.as_str(), entities(&lines)));
                 writeln!(out, "/>")?;
             }
-            Verdict::Pass => writeln!(out, "/>")?,
+            (Verdict::Pass, _) => writeln!(out, "/>")?,
         }
     }
     close(&remarks, out)

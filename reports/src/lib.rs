@@ -5,6 +5,7 @@
 //! with a type that implements [`render::Renderer`] and one row in [`render::FORMATS`].
 
 pub mod badge;
+pub mod baseline;
 mod excerpt;
 pub mod exit;
 pub mod feature;
@@ -19,6 +20,7 @@ pub mod matrix;
 pub mod merge;
 pub mod model;
 pub mod order;
+pub mod parts;
 mod plain;
 pub mod render;
 pub mod sarif;

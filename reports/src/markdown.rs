@@ -8,7 +8,7 @@ pub mod support;
 use std::io::{self, Write};
 
 use crate::merge::{self, Finding};
-use crate::model::{Report, Summary, TargetStatus, Verdict};
+use crate::model::{ExcuseKind, Report, Standing, Summary, TargetStatus, Verdict};
 use crate::plain;
 use crate::render::{Options, Renderer};
 use crate::target;
@@ -65,6 +65,7 @@ impl Page {
         if report.target.status == TargetStatus::Ok {
             support(report, out)?;
         }
+        self.stale(report, out)?;
         let findings = merge::merge_findings(report);
         for (title, verdict) in [
             ("Broken", Verdict::Fail),
@@ -73,22 +74,67 @@ impl Page {
             ("Contested", Verdict::Contested),
             ("Advice", Verdict::Advice),
         ] {
-            let of_verdict: Vec<_> = findings.iter().filter(|finding| finding.verdict == verdict).collect();
-            self.table(title, verdict, &of_verdict, out)?;
+            let counted = |finding: &&Finding<'_>| finding.verdict == verdict && finding.excuse.is_none();
+            let of_verdict: Vec<_> = findings.iter().filter(counted).collect();
+            // What does not fail a run stays folded away.
+            let folded = matches!(verdict, Verdict::Contested | Verdict::Advice);
+            self.table(title, folded, &of_verdict, out)?;
         }
+        for (title, kind) in [
+            ("Known, not counted", ExcuseKind::Known),
+            ("New, not counted", ExcuseKind::New),
+            ("Counted more mildly", ExcuseKind::Regraded),
+        ] {
+            let of_kind = |finding: &&Finding<'_>| finding.excuse.is_some_and(|excuse| excuse.kind == kind);
+            let of_kind: Vec<_> = findings.iter().filter(of_kind).collect();
+            self.table(title, true, &of_kind, out)?;
+        }
+        self.open(report, out)?;
         self.not_verified(report, out)?;
+        if let Some(excused) = Summary::of(&report.results).excused() {
+            writeln!(out, "\n{excused}")?;
+        }
         if let Some(exit) = options.exit {
             writeln!(out, "\nExit code {}: {}.", exit.code(), exit.meaning())?;
         }
         Ok(())
     }
 
-    fn table(&self, title: &str, verdict: Verdict, findings: &[&Finding<'_>], out: &mut dyn Write) -> io::Result<()> {
+    /// Lines of the baseline that fail the run.
+    fn stale(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let stale = plain::stales(report);
+        if !stale.is_empty() {
+            writeln!(out, "\n### Stale lines of the baseline ({})\n", text::thousands(stale.len() as u64))?;
+            for line in stale.iter().take(self.rows) {
+                writeln!(out, "- {}", escaped(line, MESSAGE))?;
+            }
+            let left = stale.len().saturating_sub(self.rows);
+            if left > 0 {
+                writeln!(out, "- {} more", text::thousands(left as u64))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines of the baseline of which the run says nothing.
+    fn open(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let Some(baseline) = &report.baseline else { return Ok(()) };
+        let open: Vec<_> = baseline.standing(Standing::Open).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let count = text::thousands(open.len() as u64);
+        writeln!(out, "\n<details><summary>Lines of the baseline that could not be checked ({count})</summary>\n")?;
+        for entry in open.iter().take(self.rows) {
+            writeln!(out, "- {}", escaped(&plain::stale(&baseline.file, entry), MESSAGE))?;
+        }
+        writeln!(out, "\n</details>")
+    }
+
+    fn table(&self, title: &str, folded: bool, findings: &[&Finding<'_>], out: &mut dyn Write) -> io::Result<()> {
         if findings.is_empty() {
             return Ok(());
         }
-        // What does not fail a run stays folded away.
-        let folded = matches!(verdict, Verdict::Contested | Verdict::Advice);
         let title = format!("{title} ({})", text::plural(findings.len() as u64, "requirement"));
         if folded {
             writeln!(out, "\n<details><summary>{title}</summary>\n")?;
@@ -143,6 +189,9 @@ fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out)?;
         }
     }
+    if let Some(shard) = report.shard {
+        writeln!(out, "{}\n", shard.told())?;
+    }
     if let Some(why) = &report.interrupted {
         writeln!(out, "**Interrupted:** {}. What was judged until then stands.\n", escaped(why, MESSAGE))?;
     }
@@ -186,6 +235,9 @@ fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
     let others = finding.variants.len() - 1;
     if others > 0 {
         found.push_str(&format!("<br>and in {}", text::plural(others as u64, "other way")));
+    }
+    if let Some(excuse) = finding.excuse {
+        found.push_str(&format!("<br>{}", escaped(&excuse.told(), MESSAGE)));
     }
     if let Some(fix) = finding.fix() {
         found.push_str(&format!("<br>Fix: {}", escaped(fix, MESSAGE)));

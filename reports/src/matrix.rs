@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::markdown::escaped;
 use crate::model::{CheckResult, Report, Summary, TargetStatus, Verdict};
+use crate::plain;
 use crate::text;
 
 #[derive(Debug, Serialize)]
@@ -107,7 +108,8 @@ fn row<'a>(report: &'a Report, areas: &[&'a str]) -> Row<'a> {
         Some(Cell { verdict, count: verdicts.iter().filter(|known| **known == verdict).count() as u64 })
     });
     Row {
-        name: report.target.server.clone().unwrap_or_else(|| report.target.name.clone()),
+        // In a fleet a server is known by the name that it has there.
+        name: report.target.label.as_ref().or(report.target.server.as_ref()).unwrap_or(&report.target.name).clone(),
         target: &report.target.name,
         status: report.target.status,
         revisions: report
@@ -156,6 +158,16 @@ pub fn markdown(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let left = matrix.servers.len().saturating_sub(ROWS);
     if left > 0 {
         writeln!(out, "\n{} more.", text::thousands(left as u64))?;
+    }
+    let stale = reports.iter().find(|report| report.baseline.is_some()).map(plain::stales).unwrap_or_default();
+    if !stale.is_empty() {
+        writeln!(out, "\n### Stale lines of the baseline ({})\n", text::thousands(stale.len() as u64))?;
+        for line in stale.iter().take(ROWS) {
+            writeln!(out, "- {}", escaped(line, 300))?;
+        }
+    }
+    if let Some(excused) = Summary::of(reports.iter().flat_map(|report| &report.results)).excused() {
+        writeln!(out, "\n{excused}")?;
     }
     Ok(())
 }

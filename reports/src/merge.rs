@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{CheckResult, Report, RequirementInfo, Verdict};
+use crate::model::{CheckResult, Excuse, Report, RequirementInfo, Verdict};
 use crate::order;
 
 /// One requirement with one verdict, wherever it was found.
@@ -14,6 +14,8 @@ pub struct Finding<'a> {
     pub verdict: Verdict,
     pub requirement: &'a str,
     pub level: &'a str,
+    /// Why it does not count.
+    pub excuse: Option<&'a Excuse>,
     /// Text and link for each revision in which it was found; empty when the report does not hold them.
     pub infos: Vec<&'a RequirementInfo>,
     /// The ways in which it shows, one a check and message.
@@ -96,12 +98,19 @@ pub fn merge(report: &Report, wanted: impl Fn(Verdict) -> bool) -> Vec<Finding<'
         let info = infos.get(&(result.requirement.as_str(), result.revision.as_str())).copied();
         // Two revisions may have worded one requirement differently: then each is told on its own.
         let text = info.map(|info| info.text.as_str());
-        let key = (result.verdict, result.requirement.as_str(), result.level.as_str(), text);
+        let key = (
+            result.verdict,
+            result.requirement.as_str(),
+            result.level.as_str(),
+            text,
+            result.excuse.as_ref().map(Excuse::told),
+        );
         let place = *places.entry(key).or_insert_with(|| {
             let finding = Finding {
                 verdict: result.verdict,
                 requirement: &result.requirement,
                 level: &result.level,
+                excuse: result.excuse.as_ref(),
                 infos: Vec::new(),
                 variants: Vec::new(),
             };
@@ -128,7 +137,7 @@ pub fn merge(report: &Report, wanted: impl Fn(Verdict) -> bool) -> Vec<Finding<'
     let mut findings: Vec<_> = findings.into_iter().map(|(finding, _)| finding).collect();
     findings.sort_by_key(|finding| {
         let area = finding.infos.first().map(|info| info.area.as_str()).unwrap_or_default();
-        (finding.verdict, area, finding.requirement)
+        (finding.verdict, finding.excuse.is_some(), area, finding.requirement)
     });
     findings
 }

@@ -36,6 +36,15 @@ pub struct Report {
     /// Set when the run ended early; the results so far are whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<String>,
+    /// The list of known failures that the run was held against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// Which part of a run this is; what `report merge` put together is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The frozen requirement sets that decided what counts, as `REVISION@RELEASE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirement_sets: Vec<String>,
 }
 
 impl Report {
@@ -61,6 +70,9 @@ pub struct Target {
     pub status: TargetStatus,
     /// The command line or URL, secrets replaced.
     pub name: String,
+    /// What a configuration or a fleet calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Name and version that the server gives of itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -179,6 +191,147 @@ pub struct CheckResult {
     /// For not-verified: the flag or setting that would verify it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_with: Option<String>,
+    /// Why the verdict, which stands, does not count as such for the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excuse: Option<Excuse>,
+}
+
+impl CheckResult {
+    /// The verdict as it counts for the end of a run; none where it does not count.
+    pub fn counted(&self) -> Option<Verdict> {
+        self.excuse.as_ref().map_or(Some(self.verdict), |excuse| excuse.counts_as)
+    }
+}
+
+/// A part of a run that several machines share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Shard {
+    /// What was divided.
+    pub kind: ShardKind,
+    /// From 1.
+    pub part: u32,
+    pub of: u32,
+    /// How many there are in all parts together.
+    pub total: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ShardKind {
+    Cases,
+    Servers,
+}
+
+impl Shard {
+    /// What part it is, as a sentence.
+    pub fn told(self) -> String {
+        let what = match self.kind {
+            ShardKind::Cases => "cases",
+            ShardKind::Servers => "servers of the fleet",
+        };
+        let Self { part, of, .. } = self;
+        format!("Part {part} of {of} of the {what}: report merge puts the parts together.")
+    }
+}
+
+/// Why a verdict does not count as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Excuse {
+    pub kind: ExcuseKind,
+    pub reason: String,
+    /// What it counts as instead; without it, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_as: Option<Verdict>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ExcuseKind {
+    /// The baseline lists it, with this reason.
+    Known,
+    /// The chosen requirement set does not have it yet.
+    New,
+    /// The chosen requirement set has it with a milder grade.
+    Regraded,
+}
+
+impl ExcuseKind {
+    /// As a fragment before the reason.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::New => "new",
+            Self::Regraded => "graded more mildly",
+        }
+    }
+}
+
+impl Excuse {
+    /// The excuse in one line.
+    pub fn told(&self) -> String {
+        format!("{}: {}", self.kind.word(), self.reason)
+    }
+}
+
+/// A list of known failures and what the run says of each of its lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Baseline {
+    pub file: String,
+    pub entries: Vec<BaselineEntry>,
+}
+
+impl Baseline {
+    pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &BaselineEntry> {
+        self.entries.iter().filter(move |entry| entry.standing == standing)
+    }
+}
+
+/// One known failure. What is left out matches anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BaselineEntry {
+    /// Where it stands in the file.
+    pub line: u64,
+    /// A glob over check ids, requirement ids, and `REQUIREMENT/CHECK`.
+    pub check: String,
+    /// A glob over subjects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// A glob over the names of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
+    pub reason: String,
+    #[serde(default)]
+    pub standing: Standing,
+    /// Results that it excuses.
+    #[serde(default)]
+    pub results: u64,
+    /// Why it stands so.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// What a run says of a line of the baseline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// What it names is broken still.
+    Used,
+    /// What it names was judged, and nothing of it is broken.
+    Stale,
+    /// What it names was not judged, or not all of it.
+    #[default]
+    Open,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -237,6 +390,12 @@ pub struct Summary {
     pub not_applicable: u64,
     pub not_verified: u64,
     pub harness_error: u64,
+    /// Of the failures and warnings, those that the baseline lists.
+    #[serde(default)]
+    pub known: u64,
+    /// Of the failures and warnings, those that the chosen requirement set does not have, or grades more mildly.
+    #[serde(default)]
+    pub new: u64,
 }
 
 impl Summary {
@@ -245,8 +404,26 @@ impl Summary {
         let mut summary = Self::default();
         for result in results {
             *summary.slot(result.verdict) += 1;
+            let broken = matches!(result.verdict, Verdict::Fail | Verdict::Warn);
+            match result.excuse.as_ref().filter(|_| broken).map(|excuse| excuse.kind) {
+                Some(ExcuseKind::Known) => summary.known += 1,
+                Some(ExcuseKind::New | ExcuseKind::Regraded) => summary.new += 1,
+                None => {}
+            }
         }
         summary
+    }
+
+    /// What of the broken does not count, as a sentence.
+    pub fn excused(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.known > 0 {
+            parts.push(format!("{} known", crate::text::thousands(self.known)));
+        }
+        if self.new > 0 {
+            parts.push(format!("{} new", crate::text::thousands(self.new)));
+        }
+        (!parts.is_empty()).then(|| format!("Of these, {} do not count as they stand.", parts.join(" and ")))
     }
 
     /// The verdicts and their counts, the gravest first.

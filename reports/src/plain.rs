@@ -1,7 +1,7 @@
 //! A result as lines of plain text, for the formats that have one field for all of it.
 
 use crate::excerpt;
-use crate::model::{CheckResult, Excerpt, Report, RequirementInfo};
+use crate::model::{Baseline, BaselineEntry, CheckResult, Excerpt, Excuse, Report, RequirementInfo, Standing};
 use crate::text;
 
 /// Characters of a message.
@@ -30,6 +30,27 @@ pub(crate) fn message(result: &CheckResult) -> String {
     text::clean(&text::bounded(&result.message, MESSAGE))
 }
 
+/// What a line of the baseline names.
+pub(crate) fn entry(entry: &BaselineEntry) -> String {
+    let parts = [&entry.revision, &entry.transport, &entry.server, &entry.subject];
+    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let places = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    format!("{}{places}", entry.check)
+}
+
+/// Why a line of the baseline fails the run, in one cleaned line.
+pub(crate) fn stale(file: &str, entry: &BaselineEntry) -> String {
+    let line = format!("{file}:{} {}: {}", entry.line, self::entry(entry), entry.why);
+    text::clean(&text::bounded(&line, MESSAGE))
+}
+
+/// The lines of the baseline that fail the run.
+pub(crate) fn stales(report: &Report) -> Vec<String> {
+    let of =
+        |baseline: &Baseline| baseline.standing(Standing::Stale).map(|entry| stale(&baseline.file, entry)).collect();
+    report.baseline.as_ref().map(of).unwrap_or_default()
+}
+
 /// Everything that mends or proves a finding, one cleaned line each.
 pub(crate) fn lines(report: &Report, result: &CheckResult) -> Vec<String> {
     let mut out = Vec::new();
@@ -43,6 +64,7 @@ pub(crate) fn lines(report: &Report, result: &CheckResult) -> Vec<String> {
         put("see", link(info).unwrap_or_default(), COMMAND);
     }
     put("found", &result.message, MESSAGE);
+    put("counts", &result.excuse.as_ref().map(Excuse::told).unwrap_or_default(), MESSAGE);
     for (label, shown) in exchange(result) {
         let mut label = label;
         for line in shown.head.iter().take(HEAD) {

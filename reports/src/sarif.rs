@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::key;
-use crate::model::{CheckResult, Report, RequirementInfo, Summary, TargetStatus, Verdict};
+use crate::model::{CheckResult, Excuse, ExcuseKind, Report, RequirementInfo, Summary, TargetStatus, Verdict};
 use crate::order;
 use crate::plain;
 use crate::render::{Options, Renderer};
@@ -71,6 +71,9 @@ fn run(report: &Report, options: &Options) -> Value {
     }
     if let Some(why) = &report.interrupted {
         notifications.push(notification("error", &format!("interrupted: {why}")));
+    }
+    for line in plain::stales(report) {
+        notifications.push(notification("error", &format!("stale line of the baseline: {line}")));
     }
     if findings.len() > RESULTS {
         let left = text::plural((findings.len() - RESULTS) as u64, "finding");
@@ -172,10 +175,16 @@ fn one(report: &Report, result: &CheckResult, rule: usize) -> Value {
         message.push_str(&format!(" Fix: {}", text::clean(&text::bounded(fix, plain::MESSAGE))));
     }
     let place = format!("{} over {}", text::bounded(&result.revision, 40), text::bounded(&result.transport, 40));
-    json!({
+    let mut one = json!({
         "ruleId": rule_id(result),
         "ruleIndex": rule,
-        "level": level(result.verdict),
+        // What does not count yet informs; what is known is suppressed below.
+        "level": match &result.excuse {
+            Some(Excuse { kind: ExcuseKind::New | ExcuseKind::Regraded, counts_as, .. }) => {
+                counts_as.and_then(level).or(Some("note"))
+            }
+            _ => level(result.verdict),
+        },
         "message": {"text": message},
         "locations": [{
             "physicalLocation": {"artifactLocation": {"uri": uri}},
@@ -188,7 +197,13 @@ fn one(report: &Report, result: &CheckResult, rule: usize) -> Value {
             "check": text::clean(&text::bounded(&result.check, 200)),
             "details": plain::lines(report, result),
         },
-    })
+    });
+    let known = result.excuse.as_ref().filter(|excuse| excuse.kind == ExcuseKind::Known);
+    if let (Some(excuse), Some(object)) = (known, one.as_object_mut()) {
+        let reason = text::clean(&text::bounded(&excuse.reason, plain::MESSAGE));
+        object.insert("suppressions".to_owned(), json!([{"kind": "external", "justification": reason}]));
+    }
+    one
 }
 
 /// A name as a relative URI reference.

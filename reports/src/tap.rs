@@ -25,15 +25,20 @@ impl Renderer for Tap {
 
     fn render(&self, report: &Report, _options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let results = order::sorted(report);
-        writeln!(out, "TAP version 14\n1..{}", results.len())?;
+        let stale = plain::stales(report);
+        writeln!(out, "TAP version 14\n1..{}", results.len() + stale.len())?;
         for (index, result) in results.iter().enumerate() {
-            let (ok, directive) = match result.verdict {
-                Verdict::Pass => ("ok", String::new()),
-                Verdict::Fail | Verdict::HarnessError => ("not ok", String::new()),
-                Verdict::Warn | Verdict::Contested | Verdict::Advice => {
+            let (ok, directive) = match (result.verdict, &result.excuse) {
+                (Verdict::Fail | Verdict::Warn, Some(excuse)) => {
+                    let told = text::clean(&text::bounded(&excuse.told(), plain::MESSAGE));
+                    ("not ok", format!(" # TODO {}, {}", result.verdict.as_str(), escaped(&told)))
+                }
+                (Verdict::Pass, _) => ("ok", String::new()),
+                (Verdict::Fail | Verdict::HarnessError, _) => ("not ok", String::new()),
+                (Verdict::Warn | Verdict::Contested | Verdict::Advice, _) => {
                     ("not ok", format!(" # TODO {}", result.verdict.as_str()))
                 }
-                Verdict::NotVerified | Verdict::NotApplicable => {
+                (Verdict::NotVerified | Verdict::NotApplicable, _) => {
                     let reason = escaped(&plain::message(result));
                     ("ok", format!(" # SKIP {}: {reason}", result.verdict.as_str()))
                 }
@@ -51,6 +56,10 @@ impl Renderer for Tap {
                 }
                 writeln!(out, "  ...")?;
             }
+        }
+        for (index, line) in stale.iter().enumerate() {
+            let number = results.len() + index + 1;
+            writeln!(out, "not ok {number} - stale line of the baseline: {}", escaped(line))?;
         }
         if let Some(why) = &report.interrupted {
             writeln!(out, "Bail out! interrupted: {}", text::clean(&text::bounded(why, plain::MESSAGE)))?;

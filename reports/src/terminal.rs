@@ -3,8 +3,11 @@
 //! From what matters most to what matters least: which revisions are supported, what is broken with proof, what could
 //! not be judged and how it could be, what the run cost, how it ends. Everything from outside is escaped and bounded.
 
+mod baseline;
+pub mod fleet;
 mod sheet;
 pub mod support;
+mod tally;
 
 use std::io::{self, Write};
 
@@ -13,12 +16,13 @@ use anstyle::Style;
 use crate::excerpt;
 use crate::key;
 use crate::merge::{self, Finding, Reason, Variant};
-use crate::model::{CheckResult, Excerpt, Report, Summary, TargetStatus, Verdict};
+use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Summary, TargetStatus, Verdict};
 use crate::render::{Detail, Options, Renderer};
 use crate::target;
 use crate::text;
 
 use sheet::{BOLD, CARET, DIM, LINK, PLAIN, Sheet};
+use tally::tally;
 
 pub struct Terminal;
 
@@ -34,6 +38,7 @@ impl Renderer for Terminal {
     fn render(&self, report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let mut page = Page::begun(report, options);
         page.findings(report);
+        page.baseline(report);
         if options.detail > Detail::Quiet {
             page.not_verified(report);
             page.omissions(report);
@@ -124,6 +129,13 @@ impl Page {
         }
         self.sheet.flow(0, " ", &pieces);
         self.sheet.paragraph(0, DIM, &text::bounded(&target.name, self.bounds.message));
+        if !report.requirement_sets.is_empty() {
+            let sets = text::list(report.requirement_sets.iter().map(String::as_str), 10);
+            self.sheet.paragraph(0, DIM, &text::bounded(&format!("counted by {sets}"), self.bounds.message));
+        }
+        if let Some(shard) = report.shard {
+            self.sheet.paragraph(0, DIM, &shard.told());
+        }
         if let Some(why) = &report.interrupted {
             let why = text::bounded(why.trim_end_matches('.'), self.bounds.message);
             self.sheet.paragraph(
@@ -201,7 +213,8 @@ impl Page {
 
     fn findings(&mut self, report: &Report) {
         let findings = merge::merge_findings(report);
-        let (loud, soft): (Vec<_>, Vec<_>) = findings
+        let (excused, counted): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| finding.excuse.is_some());
+        let (loud, soft): (Vec<_>, Vec<_>) = counted
             .into_iter()
             .partition(|finding| matches!(finding.verdict, Verdict::Fail | Verdict::HarnessError | Verdict::Warn));
         let loud: Vec<_> = loud
@@ -228,32 +241,49 @@ impl Page {
         if self.detail == Detail::Quiet {
             return;
         }
+        for kind in [ExcuseKind::Known, ExcuseKind::New, ExcuseKind::Regraded] {
+            let title = match kind {
+                ExcuseKind::Known => "broken, listed in the baseline, and not counted",
+                ExcuseKind::New => "broken, not in the requirement set, and not counted",
+                ExcuseKind::Regraded => "broken, and counted as the requirement set grades it",
+            };
+            let of_kind: Vec<_> =
+                excused.iter().filter(|finding| finding.excuse.is_some_and(|excuse| excuse.kind == kind)).collect();
+            self.soft(&of_kind, sheet::style(Verdict::Warn), &kind.word().to_uppercase(), title);
+        }
         for (verdict, title) in [
             (Verdict::Contested, "the specification or its implementers disagree here; not counted against the server"),
             (Verdict::Advice, "worth knowing, not a matter of the specification"),
         ] {
             let of_verdict: Vec<_> = soft.iter().filter(|finding| finding.verdict == verdict).collect();
-            if of_verdict.is_empty() {
-                continue;
-            }
-            self.heading(verdict, of_verdict.len(), title);
-            for (index, finding) in of_verdict.iter().enumerate() {
-                if index < self.bounds.findings {
-                    self.compact(finding);
-                } else {
-                    self.one_line(finding);
-                }
+            self.soft(&of_verdict, sheet::style(verdict), word(verdict), title);
+        }
+    }
+
+    /// Findings that are no failures, under a heading of their own.
+    fn soft(&mut self, findings: &[&Finding<'_>], style: Style, word: &str, title: &str) {
+        if findings.is_empty() {
+            return;
+        }
+        self.headed(style, word, findings.len(), title);
+        for (index, finding) in findings.iter().enumerate() {
+            if index < self.bounds.findings {
+                self.compact(finding);
+            } else {
+                self.one_line(finding);
             }
         }
     }
 
     fn heading(&mut self, verdict: Verdict, count: usize, title: &str) {
+        self.headed(sheet::style(verdict), word(verdict), count, title);
+    }
+
+    fn headed(&mut self, style: Style, word: &str, count: usize, title: &str) {
         self.sheet.gap();
-        let head = format!("{} {}:", word(verdict), text::thousands(count as u64));
-        let pieces: Vec<_> = [(sheet::style(verdict), head)]
-            .into_iter()
-            .chain(title.split(' ').map(|word| (DIM, word.to_owned())))
-            .collect();
+        let head = format!("{word} {}:", text::thousands(count as u64));
+        let pieces: Vec<_> =
+            [(style, head)].into_iter().chain(title.split(' ').map(|word| (DIM, word.to_owned()))).collect();
         self.sheet.flow(0, " ", &pieces);
     }
 
@@ -262,6 +292,9 @@ impl Page {
         self.sheet.gap();
         let pieces = [(sheet::style(finding.verdict), word(finding.verdict).to_owned())];
         self.sheet.flow(0, "  ", &[&pieces[..], &name(finding)].concat());
+        if let Some(excuse) = finding.excuse {
+            self.sheet.paragraph(2, BOLD, &text::bounded(&excuse.told(), self.bounds.message));
+        }
         if let Some(text) = finding.text() {
             self.sheet.paragraph(2, PLAIN, &text::bounded(text, self.bounds.message));
         }
@@ -370,6 +403,9 @@ impl Page {
             return self.block(finding);
         }
         self.sheet.flow(2, "  ", &name(finding));
+        if let Some(excuse) = finding.excuse {
+            self.sheet.paragraph(4, BOLD, &text::bounded(&excuse.told(), self.bounds.message));
+        }
         for variant in finding.variants.iter().take(self.bounds.variants) {
             self.sheet.paragraph(4, PLAIN, &text::bounded(&variant.shown.message, self.bounds.message));
             let subjects = variant.subjects();
@@ -517,6 +553,9 @@ impl Page {
             tally(&summary, &merge::merge_findings(report))
         };
         self.sheet.flow(0, " ", &pieces);
+        if let Some(excused) = summary.excused() {
+            self.sheet.paragraph(0, PLAIN, &excused);
+        }
         if let Some(exit) = options.exit {
             self.sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit.meaning()));
         }
@@ -552,45 +591,6 @@ fn word(verdict: Verdict) -> &'static str {
         Verdict::NotApplicable => "NOT APPLICABLE",
         Verdict::Pass => "PASSED",
     }
-}
-
-/// The counts of all verdicts; with `findings`, how many requirements stand behind failures and warnings.
-fn tally(summary: &Summary, findings: &[Finding<'_>]) -> Vec<(Style, String)> {
-    let mut pieces: Vec<(Style, String)> = Vec::new();
-    for (verdict, count) in summary.counts() {
-        // No failures is news; none of the others is.
-        if count == 0 && verdict != Verdict::Fail {
-            continue;
-        }
-        if let Some((_, piece)) = pieces.last_mut() {
-            piece.push(',');
-        }
-        let style = if count == 0 { DIM } else { sheet::style(verdict) };
-        let mut piece = tally_word(verdict, count);
-        let mut broken: Vec<_> =
-            findings.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.requirement).collect();
-        broken.dedup();
-        if matches!(verdict, Verdict::Fail | Verdict::Warn) && !broken.is_empty() {
-            piece.push_str(&format!(" ({})", text::plural(broken.len() as u64, "requirement")));
-        }
-        pieces.push((style, piece));
-    }
-    pieces
-}
-
-fn tally_word(verdict: Verdict, count: u64) -> String {
-    let word = match verdict {
-        Verdict::Fail if count == 0 => return "none failed".to_owned(),
-        Verdict::Fail => "failed",
-        Verdict::HarnessError => return format!("{} of ours", text::plural(count, "fault")),
-        Verdict::Warn => return text::plural(count, "warning"),
-        Verdict::Contested => "contested",
-        Verdict::Advice => "advice",
-        Verdict::NotVerified => "not verified",
-        Verdict::NotApplicable => "not applicable",
-        Verdict::Pass => "passed",
-    };
-    format!("{} {word}", text::thousands(count))
 }
 
 fn over(transports: &[String]) -> String {

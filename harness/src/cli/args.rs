@@ -144,6 +144,9 @@ pub(crate) struct CasesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// List the requirement sets that `run --requirements` takes, instead
+    #[arg(long)]
+    pub(crate) requirements: bool,
     #[command(flatten)]
     pub(crate) cases: CasesArgs,
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
@@ -286,6 +289,12 @@ pub(crate) enum ReportCommand {
         /// Where it goes, instead of standard output
         #[arg(long, short, value_name = "PATH")]
         output: Option<PathBuf>,
+        /// Join what is there, even if parts of a shared run are missing or stand twice
+        #[arg(long)]
+        partial: bool,
+        /// End with the exit code that the whole earns; without it with 0
+        #[arg(long, value_enum)]
+        fail_on: Option<FailOn>,
     },
     /// Print the JSON Schema of a result file
     Schema,
@@ -315,6 +324,21 @@ pub(crate) struct RunArgs {
     /// A client's JSON file with `mcpServers`, to take the server of --name from
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "url", "serve", "command", "demo"])]
     pub(crate) from: Option<PathBuf>,
+    /// Judge every server of a file: a configuration, or a client's `mcpServers`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "url", "serve", "command", "demo", "name", "from"])]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Servers of --fleet that are judged side by side [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) fleet_jobs: Option<usize>,
+    /// Folder for the results of --fleet: NAME.json each, matrix.html and matrix.md [default: mcp-conform-results]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) results: Option<PathBuf>,
+    /// Only the K-th of N parts: of the servers of --fleet, else of the cases; report merge puts the results together
+    #[arg(long, value_name = "K/N")]
+    pub(crate) shard: Option<String>,
+    /// This run is one of a fleet, which tells what holds for all of them
+    #[arg(long, hide = true)]
+    pub(crate) in_fleet: bool,
     /// Configuration; by default mcp-conform.toml of the working folder, if there is one
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
@@ -327,6 +351,9 @@ pub(crate) struct RunArgs {
     /// What was typed, where a configuration added to it, and the flags that stand for what it added
     #[arg(skip)]
     pub(crate) typed: Option<(String, Box<RunArgs>)>,
+    /// What a configuration calls the server.
+    #[arg(skip)]
+    pub(crate) label: Option<String>,
     /// The same as --server, already split
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
@@ -391,6 +418,15 @@ pub(crate) struct RunArgs {
     /// What counts as findings for the exit code [default: fail]
     #[arg(long, value_enum, help_heading = "Outcome")]
     pub(crate) fail_on: Option<FailOn>,
+    /// File of known failures: what is not listed fails, and so does a line that is needed no more
+    #[arg(long, value_name = "FILE", help_heading = "Outcome")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// What counts is what this set has, and as it is graded there; what came later informs. One a revision
+    #[arg(long, value_name = "REVISION@RELEASE", help_heading = "Outcome")]
+    pub(crate) requirements: Vec<String>,
+    /// Write the file of --baseline anew from what is found; reasons and comments of lines that hold stay
+    #[arg(long, help_heading = "Outcome")]
+    pub(crate) baseline_update: bool,
     /// More not-verified verdicts than this end with exit code 4
     #[arg(long, value_name = "N", help_heading = "Outcome")]
     pub(crate) max_unverified: Option<u64>,
@@ -401,7 +437,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", help_heading = "Outcome")]
     pub(crate) trace: Option<PathBuf>,
     /// Judge again when a file of the server changes, and tell what that changed; Ctrl-C ends
-    #[arg(long, help_heading = "Outcome")]
+    #[arg(long, conflicts_with_all = ["fleet", "shard", "baseline_update"], help_heading = "Outcome")]
     pub(crate) watch: bool,
     /// A file or folder to watch beside the files of the command
     #[arg(long, value_name = "PATH", requires = "watch", help_heading = "Outcome")]
@@ -420,4 +456,14 @@ pub(crate) enum FailOn {
     Fail,
     Warn,
     Never,
+}
+
+impl FailOn {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Warn => "warn",
+            Self::Never => "never",
+        }
+    }
 }

@@ -50,6 +50,10 @@ struct Settings {
     patience: Option<f64>,
     seed: Option<u64>,
     fail_on: Option<FailOn>,
+    /// The file of known failures.
+    baseline: Option<PathBuf>,
+    /// Frozen requirement sets, one a revision.
+    requirements: Option<Vec<String>>,
     max_unverified: Option<u64>,
     reports: Option<Vec<String>>,
     trace: Option<PathBuf>,
@@ -98,6 +102,7 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
     if let Some(file) = args.from.clone() {
         let server = of_client(&file, args.name.as_deref())?;
         apply_server(&mut args, server, Path::new(""));
+        args.label.clone_from(&args.name);
         let name = typed.name.as_ref().map(|name| format!(" --name {}", quoted(name))).unwrap_or_default();
         args.typed = Some((format!("--from {}{name}", quoted(&file.to_string_lossy())), Box::new(typed.clone())));
     }
@@ -116,10 +121,18 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
     apply_settings(&mut args, config.run.clone(), &folder)?;
     if !named_here && args.from.is_none() {
         let server = match args.name.clone() {
-            Some(name) => pick("name", &name, &config.servers, &file)?,
+            Some(name) => {
+                let server = pick("name", &name, &config.servers, &file)?;
+                args.label = Some(name);
+                server
+            }
             None => match config.servers.len() {
                 0 => return Ok(args),
-                1 => config.servers.into_values().next().unwrap_or_default(),
+                1 => {
+                    let (name, server) = config.servers.into_iter().next().unwrap_or_default();
+                    args.label = Some(name);
+                    server
+                }
                 _ => {
                     let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
                     let text = format!(
@@ -149,6 +162,35 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
 pub(crate) fn server_names(named: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, UsageError> {
     let args = RunArgs { config: named.map(Path::to_owned), ..RunArgs::default() };
     Ok(load(&args)?.map(|(file, config)| (file, config.servers.into_keys().collect())))
+}
+
+/// Whether a file is a client's JSON, and not a configuration.
+pub(crate) fn is_client(file: &Path) -> Result<bool, UsageError> {
+    Ok(fleet_text(file)?.trim_start().starts_with('{'))
+}
+
+/// The servers of a configuration or of a client's file, sorted.
+pub(crate) fn names(file: &Path) -> Result<Vec<String>, UsageError> {
+    let text = fleet_text(file)?;
+    let names: Vec<String> = if is_client(file)? {
+        client_servers(file)?.into_keys().collect()
+    } else {
+        let config: Config = toml::from_str(&text).map_err(|error| broken(file, &text, &error))?;
+        config.servers.into_keys().collect()
+    };
+    if names.is_empty() {
+        let help = "name them in tables: [servers.NAME], or in the mcpServers of a client's file";
+        return Err(UsageError::Other(format!("{} names no server\n  {help}", file.display())));
+    }
+    Ok(names)
+}
+
+fn fleet_text(file: &Path) -> Result<String, UsageError> {
+    read_bounded(file).map_err(|error| {
+        let help =
+            "name a configuration with [servers.NAME] tables, or a client's JSON file with mcpServers".to_owned();
+        UsageError::Unreadable { path: file.to_owned(), error, help }
+    })
 }
 
 fn no_config(flag: &'static str, value: &str) -> UsageError {
@@ -183,6 +225,11 @@ pub(crate) fn read_bounded(file: &Path) -> io::Result<String> {
 
 /// One clear line for what is wrong in a TOML file, with the place and, for an unknown key, the nearest known one.
 pub(crate) fn broken(file: &Path, text: &str, error: &toml::de::Error) -> UsageError {
+    broken_with(file, text, error, "mcp-conform init --print shows a sound one with comments")
+}
+
+/// The same for another file, with the way out where there is no better one.
+pub(crate) fn broken_with(file: &Path, text: &str, error: &toml::de::Error, otherwise: &str) -> UsageError {
     let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
     let place = line.map(|line| format!(":{line}")).unwrap_or_default();
     let message = error.message();
@@ -194,7 +241,7 @@ pub(crate) fn broken(file: &Path, text: &str, error: &toml::de::Error) -> UsageE
                 None => format!("known here are {}", known.join(", ")),
             }
         }
-        _ => "mcp-conform init --print shows a sound one with comments".to_owned(),
+        _ => otherwise.to_owned(),
     };
     let message = message.split(", expected").next().unwrap_or(message);
     UsageError::Other(format!("{}{place}: {message}\n  {help}", file.display()))
@@ -238,6 +285,8 @@ fn apply_settings(args: &mut RunArgs, settings: Settings, folder: &Path) -> Resu
     args.seed = args.seed.or(seed);
     args.fail_on = args.fail_on.or(fail_on);
     args.max_unverified = args.max_unverified.or(max_unverified);
+    fill(&mut args.requirements, settings.requirements);
+    args.baseline = args.baseline.take().or(settings.baseline.map(|file| folder.join(file)));
     args.trace = args.trace.take().or(settings.trace.map(|dir| folder.join(dir)));
     Ok(())
 }
@@ -283,18 +332,8 @@ fn apply_server(args: &mut RunArgs, server: Server, folder: &Path) {
 /// A server of a client's configuration: `{"mcpServers": {NAME: {"command", "args", "env", "cwd", "url", "headers"}}}`, or
 /// `servers` in its place. What else stands there is the client's own.
 fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
-    let text = read_bounded(file).map_err(|error| {
-        let help = "name the JSON file in which your client keeps its servers".to_owned();
-        UsageError::Unreadable { path: file.to_owned(), error, help }
-    })?;
-    let bad = |reason: String| {
-        let help = r#"it has to be {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}"#;
-        UsageError::Other(format!("{}: {reason}\n  {help}", file.display()))
-    };
-    let value: Value = serde_json::from_str(&text).map_err(|error| bad(format!("it is no JSON: {error}")))?;
-    let servers = value.get("mcpServers").or_else(|| value.get("servers")).and_then(Value::as_object);
-    let servers = servers.ok_or_else(|| bad("there is no mcpServers in it".to_owned()))?;
-    let known: BTreeMap<String, Value> = servers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let bad = |reason: String| not_of_client(file, &reason);
+    let known = client_servers(file)?;
     let entry = match (name, known.len()) {
         (Some(name), _) => pick("name", name, &known, file)?,
         (None, 1) => known.into_values().next().unwrap_or_default(),
@@ -331,4 +370,21 @@ fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
         headers: texts("headers")?,
         ..Server::default()
     })
+}
+
+fn client_servers(file: &Path) -> Result<BTreeMap<String, Value>, UsageError> {
+    let text = read_bounded(file).map_err(|error| {
+        let help = "name the JSON file in which your client keeps its servers".to_owned();
+        UsageError::Unreadable { path: file.to_owned(), error, help }
+    })?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|error| not_of_client(file, &format!("it is no JSON: {error}")))?;
+    let servers = value.get("mcpServers").or_else(|| value.get("servers")).and_then(Value::as_object);
+    let servers = servers.ok_or_else(|| not_of_client(file, "there is no mcpServers in it"))?;
+    Ok(servers.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+fn not_of_client(file: &Path, reason: &str) -> UsageError {
+    let help = r#"it has to be {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}"#;
+    UsageError::Other(format!("{}: {reason}\n  {help}", file.display()))
 }

@@ -15,7 +15,7 @@ use super::{
     judge_server::judge_server,
     replay::replay,
     report::report,
-    show,
+    requirements, show,
     validate::validate,
 };
 
@@ -43,6 +43,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report(args),
         Command::Replay(args) => replay(args),
         Command::Init(args) => init(args),
+        Command::List(args) if args.requirements => requirements::list(args.format),
         Command::List(args) => show::list(args),
         Command::Explain(args) => explain(args),
         Command::Cases { command } => show::cases(command),

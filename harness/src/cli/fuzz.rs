@@ -8,21 +8,21 @@ use std::{
 };
 
 use mcp_conform_reports::{
-    exit::{self, Exit, Policy},
+    exit::{self, Exit},
     model::Report,
 };
 use tokio::sync::watch;
 
 use super::{
-    args::{FailOn, FuzzArgs, FuzzCommand, RunArgs},
+    args::{FuzzArgs, FuzzCommand, RunArgs},
     config,
     error::UsageError,
-    judge_server::{interrupts, specs, write_reports},
+    judge_server::{fail_on, interrupts, only_for_run, specs, write_reports},
     output,
     plan::plan,
 };
 use crate::{
-    fuzz::{FuzzControl, FuzzError, FuzzOptions, Finding, Status, fuzz, replay},
+    fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, Status, fuzz, replay},
     process,
 };
 
@@ -72,17 +72,12 @@ pub(crate) fn fuzz_server(args: &FuzzArgs) -> Result<u8, UsageError> {
 
 /// Interrupted or not, what counts is what was found; a night that was cut short and found nothing says so.
 fn decide(report: &Report, run: &RunArgs) -> Exit {
-    let fail_on = match run.fail_on.unwrap_or(FailOn::Fail) {
-        FailOn::Fail => exit::FailOn::Fail,
-        FailOn::Warn => exit::FailOn::Warn,
-        FailOn::Never => exit::FailOn::Never,
-    };
+    let fail_on = fail_on(run.fail_on);
     let counts = |verdict| match fail_on {
         exit::FailOn::Fail => verdict == mcp_conform_reports::model::Verdict::Fail,
         exit::FailOn::Warn => crate::fuzz::counts_as_finding(verdict),
         exit::FailOn::Never => false,
     };
-    let _ = Policy { fail_on, max_unverified: None, asked: Vec::new() };
     match &report.interrupted {
         _ if report.results.iter().any(|result| counts(result.verdict)) => Exit::Findings,
         Some(_) => Exit::Interrupted,
@@ -94,15 +89,20 @@ fn replay_findings(dir: &Path, run: &RunArgs) -> Result<u8, UsageError> {
     let run = config::resolve(run)?;
     let mut options = base(&run)?;
     options.out = dir.to_owned();
-    let replayed = block_on(Arc::new(|_| ()), Arc::new(|_: &Finding| ()), teller(run.verbose), |control| replay(dir, options, control))?;
+    let replayed = block_on(Arc::new(|_| ()), Arc::new(|_: &Finding| ()), teller(run.verbose), |control| {
+        replay(dir, options, control)
+    })?;
     let mut out = anstream::stdout().lock();
     let mut still = false;
     let written: io::Result<()> = replayed.iter().try_for_each(|it| {
-        let (finding, word) = (&it.finding, match it.seen {
-            None => "not served any more".to_owned(),
-            Some((0, attempts)) => format!("not seen in {attempts} attempts"),
-            Some((seen, attempts)) => format!("seen in {seen} of {attempts} attempts"),
-        });
+        let (finding, word) = (
+            &it.finding,
+            match it.seen {
+                None => "not served any more".to_owned(),
+                Some((0, attempts)) => format!("not seen in {attempts} attempts"),
+                Some((seen, attempts)) => format!("seen in {seen} of {attempts} attempts"),
+            },
+        );
         still |= it.seen.is_some_and(|(seen, _)| seen > 0);
         writeln!(out, "{word:>26}  {}: {}", finding.id, finding.message)
     });
@@ -137,7 +137,9 @@ fn options(args: &FuzzArgs, run: &RunArgs) -> Result<FuzzOptions, UsageError> {
 }
 
 fn base(run: &RunArgs) -> Result<FuzzOptions, UsageError> {
-    for (flag, given) in [("trace", run.trace.is_some()), ("max-time", run.max_time.is_some()), ("fail-fast", run.fail_fast)] {
+    for (flag, given) in
+        [("trace", run.trace.is_some()), ("max-time", run.max_time.is_some()), ("fail-fast", run.fail_fast)]
+    {
         if given {
             let instead = match flag {
                 "trace" => "each finding has its trace beside it",
@@ -147,6 +149,7 @@ fn base(run: &RunArgs) -> Result<FuzzOptions, UsageError> {
             return Err(UsageError::Other(format!("--{flag} is for a run, not for fuzzing\n  {instead}")));
         }
     }
+    only_for_run(run)?;
     let plan = plan(run)?;
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let jobs = match run.jobs {
@@ -217,7 +220,9 @@ fn status(quiet: bool) -> Arc<dyn Fn(Status) + Send + Sync> {
             return;
         }
         let rate = match *last {
-            Some((at, before)) => (status.requests.saturating_sub(before)) as f64 / at.elapsed().as_secs_f64().max(0.001),
+            Some((at, before)) => {
+                (status.requests.saturating_sub(before)) as f64 / at.elapsed().as_secs_f64().max(0.001)
+            }
             None => status.requests as f64 / status.elapsed.as_secs_f64().max(0.001),
         };
         *last = Some((Instant::now(), status.requests));
@@ -233,7 +238,8 @@ fn status(quiet: bool) -> Arc<dyn Fn(Status) + Send + Sync> {
         let line: String = line.chars().take(110).collect();
         let mut err = anstream::stderr().lock();
         // Where standard error is closed there is nobody to tell.
-        let _ = if terminal { write!(err, "\r\u{1b}[K{line}").and_then(|()| err.flush()) } else { writeln!(err, "{line}") };
+        let _ =
+            if terminal { write!(err, "\r\u{1b}[K{line}").and_then(|()| err.flush()) } else { writeln!(err, "{line}") };
     })
 }
 
@@ -250,7 +256,11 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(bad()),
     };
     let seconds = number * factor;
-    if seconds.is_finite() && seconds > 0.0 && seconds < 1e8 { Ok(Duration::from_secs_f64(seconds)) } else { Err(bad()) }
+    if seconds.is_finite() && seconds > 0.0 && seconds < 1e8 {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(bad())
+    }
 }
 
 #[cfg(test)]

@@ -140,6 +140,10 @@ fn configuration(answers: &Answers) -> String {
 # cases = ["conformance"]
 # What fails the run: "fail", "warn" or "never".
 # fail-on = "fail"
+# What is judged as it was at a release; what came later is told and does not fail. mcp-conform list --requirements
+# requirements = ["2025-11-25@1.0", "2026-07-28@1.0"]
+# Failures that are known; --baseline-update writes the file.
+# baseline = "mcp-conform-known.toml"
 # max-unverified = 100
 # Reports beside the terminal's.
 # reports = ["markdown:mcp-conform.md", "json:mcp-conform.json"]

@@ -1,6 +1,7 @@
 //! `mcp-conform run`: progress, Ctrl-C, reports and the exit code.
 
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal},
     path::PathBuf,
     sync::Arc,
@@ -8,30 +9,44 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mcp_conform_cases::ast::Case;
 use mcp_conform_reports::{
     exit::{self, Exit, Policy},
-    model::{CheckResult, Evidence, Report, RequirementInfo, Summary, TargetStatus, Verdict},
+    model::{CheckResult, Evidence, Report, RequirementInfo, Shard, ShardKind, Summary, Target, TargetStatus, Verdict},
     render::{self, Detail, Options, ReportSpec},
 };
 use tokio::sync::watch;
 
 use super::{
     args::{FailOn, RunArgs},
+    baseline::{self, REVISION_ASKED_FOR},
     config,
     error::UsageError,
+    fleet::judge_fleet,
     output,
     plan::{plan, quoted},
+    requirements::Sets,
+    shard::Part,
     watch::watch_server,
 };
 use crate::{
     coverage::features,
-    process,
-    run::{Control, Progress, RunOptions, run},
+    process, rules,
+    run::{Control, DIFFER, Excused, Progress, RunOptions, run},
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     if args.watch {
         return watch_server(args);
+    }
+    if let Some(file) = &args.fleet {
+        return judge_fleet(args, file);
+    }
+    // clap does not ask for what conflicts with something that is there.
+    for (flag, given) in [("results", args.results.is_some()), ("fleet-jobs", args.fleet_jobs.is_some())] {
+        if given {
+            return Err(UsageError::Other(format!("--{flag} is for the servers of a --fleet\n  leave it out")));
+        }
     }
     judge_once(args).map(|(_, code)| code)
 }
@@ -39,19 +54,31 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
 /// One run with its reports, and its exit code.
 pub(super) fn judge_once(args: &RunArgs) -> Result<(Report, u8), UsageError> {
     let args = &config::resolve(args)?;
-    let options = plan(args)?;
+    let mut options = plan(args)?;
+    let cases = options.cases.clone();
+    let shard = divide(args, &mut options)?;
+    let sets = Sets::chosen(&args.requirements)?;
+    let known = known(args, &cases)?;
+    options.excused = excused(args, &options, &sets, known.as_ref());
     let specs = specs(&args.report)?;
     for spec in &specs {
         if let Some(path) = &spec.path {
             output::check_writable(path, "report")?;
         }
     }
-    let report = perform(args, options, last_run(&specs))?;
-    let fail_on = match args.fail_on.unwrap_or(FailOn::Fail) {
-        FailOn::Fail => exit::FailOn::Fail,
-        FailOn::Warn => exit::FailOn::Warn,
-        FailOn::Never => exit::FailOn::Never,
-    };
+    let mut report = perform(args, options, last_run(&specs))?;
+    report.target.label.clone_from(&args.label);
+    report.shard = shard;
+    if shard.is_some() {
+        // What a rule saw over one transport alone in this part, it may have seen over both in the whole.
+        let is_rule = |name: &str| rules::rules().iter().any(|rule| rule.name == name);
+        report.results.retain(|result| !(result.message.starts_with(DIFFER) && is_rule(&result.check)));
+    }
+    sets.mark(&mut report);
+    if let Some(known) = known {
+        hold_against(&mut report, known, args, &cases)?;
+    }
+    let fail_on = fail_on(args.fail_on);
     let policy = Policy { fail_on, max_unverified: args.max_unverified, asked: args.revision.clone() };
     let exit = exit::decide(&report, &policy);
     write_reports(&specs, &report, args, exit)?;
@@ -101,6 +128,115 @@ pub(super) fn perform(args: &RunArgs, options: RunOptions, last: Option<Duration
     Ok(report)
 }
 
+/// What decides of a run of the suite alone and would be ignored elsewhere.
+pub(super) fn only_for_run(args: &RunArgs) -> Result<(), UsageError> {
+    let given = [
+        ("fleet", args.fleet.is_some()),
+        ("fleet-jobs", args.fleet_jobs.is_some()),
+        ("results", args.results.is_some()),
+        ("shard", args.shard.is_some()),
+        ("baseline", args.baseline.is_some()),
+        ("baseline-update", args.baseline_update),
+        ("requirements", !args.requirements.is_empty()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(UsageError::Other(format!("--{flag} is for mcp-conform run\n  leave it out"))),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn fail_on(level: Option<FailOn>) -> exit::FailOn {
+    match level.unwrap_or(FailOn::Fail) {
+        FailOn::Fail => exit::FailOn::Fail,
+        FailOn::Warn => exit::FailOn::Warn,
+        FailOn::Never => exit::FailOn::Never,
+    }
+}
+
+/// Leaves the cases of one part. The rules look at what they see in every part.
+fn divide(args: &RunArgs, options: &mut RunOptions) -> Result<Option<Shard>, UsageError> {
+    let Some(text) = &args.shard else { return Ok(None) };
+    let part: Part = text.parse()?;
+    let chosen = |case: &&Arc<Case>| options.case_filter.is_empty() || options.case_filter.is_match(&case.id.node);
+    let chosen: Vec<Arc<Case>> = options.cases.iter().filter(chosen).cloned().collect();
+    let own: BTreeSet<String> = part.of_cases(chosen.iter().map(Arc::as_ref)).into_iter().map(str::to_owned).collect();
+    options.cases.retain(|case| own.contains(&case.id.node));
+    Ok(Some(part.shard(ShardKind::Cases, chosen.len())))
+}
+
+/// The known failures, checked before anything is started.
+fn known(args: &RunArgs, cases: &[Arc<Case>]) -> Result<Option<baseline::File>, UsageError> {
+    let Some(path) = &args.baseline else {
+        if args.baseline_update {
+            return Err(baseline::nothing_to_write());
+        }
+        return Ok(None);
+    };
+    if args.baseline_update && args.shard.is_some() {
+        let help = "update with a run of all cases, without --shard";
+        return Err(UsageError::Other(format!("--baseline-update would write one list a shard\n  {help}")));
+    }
+    if args.baseline_update {
+        output::check_writable(path, "baseline")?;
+    }
+    // Not those of a part: a line may name a case of another one.
+    baseline::File::load(path, cases, args.baseline_update).map(Some)
+}
+
+/// What --fail-fast does not stop at. The name that the server gives itself is not known yet.
+fn excused(args: &RunArgs, options: &RunOptions, sets: &Sets, known: Option<&baseline::File>) -> Excused {
+    let target = Target {
+        status: TargetStatus::Ok,
+        name: options.name.clone(),
+        label: args.label.clone(),
+        server: None,
+        transports: Vec::new(),
+        message: None,
+        evidence: Vec::new(),
+    };
+    let listed = known.map(|known| known.excused(target));
+    let sets = sets.clone();
+    Excused(Arc::new(move |result| {
+        sets.excuse(result).is_some() || listed.as_ref().is_some_and(|Excused(listed)| listed(result))
+    }))
+}
+
+/// Excuses what is known, writes the list anew where that was asked for, and tells of lines that are needed no more.
+fn hold_against(
+    report: &mut Report,
+    mut known: baseline::File,
+    args: &RunArgs,
+    cases: &[Arc<Case>],
+) -> Result<(), UsageError> {
+    known.mark(report)?;
+    report.summary = Summary::of(&report.results);
+    // The list is one for the whole fleet, which tells what is stale.
+    if args.in_fleet {
+        return Ok(());
+    }
+    let found = |result: &CheckResult| result.counted() == Some(Verdict::Fail);
+    let stopped = args.fail_fast && report.results.iter().any(found);
+    let partial = match report.shard {
+        Some(_) => Some("one part of the cases was judged"),
+        None => stopped.then_some("the run ended at its first failure"),
+    };
+    if let (true, Some(path)) = (args.baseline_update, &args.baseline) {
+        match baseline::unfit(std::slice::from_ref(report)) {
+            Some(why) => report.notes.push(format!("{} was not written: {why}", path.display())),
+            None => {
+                let (new, change) = known.update(std::slice::from_ref(report), args.fail_on, partial, cases)?;
+                baseline::tell(path, &change, args.quiet);
+                known = new;
+                known.mark(report)?;
+            }
+        }
+    }
+    report.notes.extend(known.note());
+    report.baseline = Some(known.settled(std::slice::from_ref(report), partial)?);
+    report.summary = Summary::of(&report.results);
+    Ok(())
+}
+
 /// A revision that was asked for by name and is not supported is a finding, in every report.
 fn tell_missing(report: &mut Report, asked: &[String]) {
     if report.target.status != TargetStatus::Ok || report.interrupted.is_some() {
@@ -113,8 +249,8 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
         };
         let transport = report.target.transports.first().cloned().unwrap_or_default();
         report.results.push(CheckResult {
-            check: "revision-asked-for".to_owned(),
-            requirement: "own/revision-supported".to_owned(),
+            check: REVISION_ASKED_FOR.to_owned(),
+            requirement: exit::REVISION_SUPPORTED.to_owned(),
             revision: revision.clone(),
             transport,
             verdict: Verdict::Fail,
@@ -125,9 +261,10 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
             occasions: 1,
             fix: Some(format!("Serve {revision}, or leave out --revision {revision}.")),
             verify_with: None,
+            excuse: None,
         });
         report.requirements.push(RequirementInfo {
-            id: "own/revision-supported".to_owned(),
+            id: exit::REVISION_SUPPORTED.to_owned(),
             revision: revision.clone(),
             level: "MUST".to_owned(),
             grade: "fail".to_owned(),
@@ -233,7 +370,7 @@ pub(super) async fn interrupts(stop: watch::Sender<Option<String>>) {
 
 /// What asks the run to end. Made once, so that no signal falls between two waits.
 #[cfg(unix)]
-pub(super) struct Signals {
+pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
@@ -241,14 +378,14 @@ pub(super) struct Signals {
 #[cfg(unix)]
 impl Signals {
     /// Nothing where the system gives no handler: then a signal simply ends the process.
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let interrupt = signal(SignalKind::interrupt()).ok()?;
         let terminate = signal(SignalKind::terminate()).ok()?;
         Some(Self { interrupt, terminate })
     }
 
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -257,15 +394,15 @@ impl Signals {
 }
 
 #[cfg(not(unix))]
-pub(super) struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         Some(Self)
     }
 
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         // Without a handler there is nothing to wait for; the run ends by itself.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

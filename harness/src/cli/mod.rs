@@ -2,12 +2,14 @@
 
 mod about;
 mod args;
+mod baseline;
 mod by_hand;
 mod config;
 mod doctor;
 mod entry;
 mod error;
 mod explain;
+mod fleet;
 mod fuzz;
 mod init;
 mod judge_server;
@@ -15,6 +17,8 @@ mod output;
 mod plan;
 mod replay;
 mod report;
+mod requirements;
+mod shard;
 mod show;
 mod validate;
 mod watch;

@@ -14,7 +14,7 @@ use crate::{
     process::CommandSpec,
     repro::Repro,
     rules,
-    run::{HttpTarget, RunOptions, ToolChoice, areas_of},
+    run::{Excused, HttpTarget, RunOptions, ToolChoice, areas_of},
     trace::Secrets,
     transport::{Endpoint, TlsOptions},
 };
@@ -49,6 +49,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
         answers: Arc::new(answers(&args.answer)?),
         seed: args.seed.unwrap_or_default(),
         fail_fast: args.fail_fast,
+        excused: Excused::default(),
         trace_dir: trace_dir(args)?,
         repro: Arc::new(Repro { target: secrets.redact_text(&repro_target), place }),
         name: secrets.redact_text(&name),

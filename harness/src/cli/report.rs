@@ -7,22 +7,27 @@ use std::{
 };
 
 use mcp_conform_reports::{
+    exit::{Exit, Policy, decide},
     html, join, json, markdown, matrix,
     model::{Report, Summary},
+    parts,
     render::{Detail, Format, Options},
     terminal,
 };
 
 use super::{
-    args::{ReportArgs, ReportCommand},
+    args::{FailOn, ReportArgs, ReportCommand},
     error::UsageError,
+    judge_server::fail_on,
     output,
     plan::quoted,
 };
 
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, UsageError> {
     match &args.command {
-        Some(ReportCommand::Merge { files, output }) => merge(files, output.as_deref()),
+        Some(ReportCommand::Merge { files, output, partial, fail_on }) => {
+            merge(files, output.as_deref(), *partial, *fail_on)
+        }
         Some(ReportCommand::Schema) => {
             output::write(None, "output", Options::default(), |_, out| out.write_all(json::SCHEMA.as_bytes()))?;
             Ok(0)
@@ -89,7 +94,7 @@ fn misfit(format: &str, what: &str, formats: &str) -> UsageError {
     UsageError::Other(format!("--format {format}: {what} in {formats}\n  give --format one of these"))
 }
 
-fn merge(files: &[PathBuf], path: Option<&Path>) -> Result<u8, UsageError> {
+fn merge(files: &[PathBuf], path: Option<&Path>, partial: bool, level: Option<FailOn>) -> Result<u8, UsageError> {
     if let Some(path) = path {
         output::check_writable(path, "output")?;
     }
@@ -97,9 +102,18 @@ fn merge(files: &[PathBuf], path: Option<&Path>) -> Result<u8, UsageError> {
     for file in files {
         reports.append(&mut read(file)?);
     }
+    if let Err(error) = parts::check(&reports)
+        && !partial
+    {
+        let help = "name the files of all parts, each once; --partial joins what is there";
+        return Err(UsageError::Other(format!("{error}\n  {help}")));
+    }
     let merged = join::join(reports);
     output::write(path, "output", Options::default(), |_, out| join::write(&merged, out))?;
-    Ok(0)
+    let Some(level) = level else { return Ok(0) };
+    let policy = Policy { fail_on: fail_on(Some(level)), ..Policy::default() };
+    let exits = merged.iter().map(|report| decide(report, &policy));
+    Ok(exits.min().unwrap_or(Exit::Unjudged).code())
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<Report>, UsageError> {

@@ -135,8 +135,7 @@ fn place(
     dual: bool,
     options: &FuzzOptions,
 ) -> Place {
-    let ground =
-        Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface.clone() };
+    let ground = Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface.clone() };
     Place {
         target: target.clone(),
         bench: bench.clone(),
@@ -268,7 +267,9 @@ impl Campaign {
                         offered.push(era);
                     }
                 }
-                Err(why) => reasons.extend(why.into_iter().map(|why| format!("{}: {why}", target.transport().as_str()))),
+                Err(why) => {
+                    reasons.extend(why.into_iter().map(|why| format!("{}: {why}", target.transport().as_str())))
+                }
             }
         }
         if places.is_empty() {
@@ -359,8 +360,7 @@ impl Campaign {
     }
 
     async fn work(&self, job: usize) {
-        let mut islands: Vec<Island> =
-            self.places.iter().map(|place| self.island(job, place)).collect();
+        let mut islands: Vec<Island> = self.places.iter().map(|place| self.island(job, place)).collect();
         // Each round, worker and purpose has a stream of its own.
         let mut dice = Dice::seeded(self.options.run.seed, (self.state.rounds << 16) | job as u64);
         let mut digest = Sha256::new();
@@ -398,7 +398,15 @@ impl Campaign {
     }
 
     /// One server from its start to its end.
-    async fn life(&self, job: usize, number: usize, island: &mut Island, tame: bool, dice: &mut Dice, digest: &mut Sha256) {
+    async fn life(
+        &self,
+        job: usize,
+        number: usize,
+        island: &mut Island,
+        tame: bool,
+        dice: &mut Dice,
+        digest: &mut Sha256,
+    ) {
         let mut life = Life::new(island.place.clone());
         if let Err(error) = life.begin().await {
             return self.unopened(&error.kind.to_string()).await;
@@ -472,7 +480,8 @@ impl Campaign {
         let era = island.place.ground.era;
         self.habits().note(played);
         for outcome in played.outcomes.iter().filter(|it| matches!(it.class, Class::Result | Class::InputRequired)) {
-            let result = outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.get("result").map(|it| it.to_value()));
+            let result =
+                outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.get("result").map(|it| it.to_value()));
             let mut given = Vec::new();
             result.iter().for_each(|result| harvest(result, &mut given));
             given.into_iter().for_each(|value| island.workshop.learn(value));

@@ -12,7 +12,10 @@ pub struct Dice(Source);
 #[derive(Debug)]
 enum Source {
     /// Choices come to their end with the bytes: from there on the first of every kind is taken.
-    Bytes { data: Vec<u8>, next: usize },
+    Bytes {
+        data: Vec<u8>,
+        next: usize,
+    },
     Seed(Box<ChaCha8Rng>),
 }
 

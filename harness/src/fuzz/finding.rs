@@ -78,6 +78,7 @@ impl Finding {
             occasions: u64::from(self.attempts),
             fix: row.and_then(|row| row.remedy()).map(str::to_owned),
             verify_with: None,
+            excuse: None,
         }
     }
 }

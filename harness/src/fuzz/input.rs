@@ -166,9 +166,7 @@ impl Octets {
         use base64::{Engine as _, prelude::BASE64_STANDARD};
         match self {
             Self::Text(text) => text.clone().into_bytes(),
-            Self::Bytes { base64 } => {
-                BASE64_STANDARD.decode(base64).unwrap_or_else(|_| base64.clone().into_bytes())
-            }
+            Self::Bytes { base64 } => BASE64_STANDARD.decode(base64).unwrap_or_else(|_| base64.clone().into_bytes()),
         }
     }
 }

@@ -105,7 +105,10 @@ impl Campaign {
         let small = shrink(&whole, &mut trial).await;
         let (seen, attempts) = self.confirm(&mut trial, &small).await;
         let (suspicion, events) = match trial.last {
-            Some(showing) => (Suspicion { verdict: showing.suspicion.verdict.max(suspicion.verdict), ..showing.suspicion }, showing.events),
+            Some(showing) => (
+                Suspicion { verdict: showing.suspicion.verdict.max(suspicion.verdict), ..showing.suspicion },
+                showing.events,
+            ),
             None => (suspicion, first_events),
         };
         if seen == 0 || (suspicion.kind.is_of_time() && seen < attempts) {
@@ -191,7 +194,10 @@ impl Campaign {
         if suspicion.kind == Kind::Hang {
             let seconds = self.patience(place).as_secs_f64();
             return Some(if still {
-                Suspicion { message: format!("{}; nothing came in {:.0} s", suspicion.message, long.as_secs_f64()), ..suspicion }
+                Suspicion {
+                    message: format!("{}; nothing came in {:.0} s", suspicion.message, long.as_secs_f64()),
+                    ..suspicion
+                }
             } else {
                 let message = format!("{}; an answer came, after more than {seconds:.1} s", suspicion.message);
                 Suspicion { verdict: Verdict::Warn, message, ..suspicion }
@@ -200,13 +206,18 @@ impl Campaign {
         if !still {
             return None;
         }
-        let calls = |input: &Input| input.steps.iter().any(|step| step.message().is_some_and(|it| it.method == "tools/call"));
+        let calls =
+            |input: &Input| input.steps.iter().any(|step| step.message().is_some_and(|it| it.method == "tools/call"));
         if small.steps.len() == 1 && calls(small) {
             // Alone it is the tool that takes its time; numbers may be how long.
             let numbers = small.steps.first().and_then(|step| step.message()).is_some_and(|message| {
                 message.params.as_ref().and_then(|params| params.get("arguments")).is_some_and(holds_number)
             });
-            let message = format!("{}; the call is not answered in {:.0} s even when it is the only one", suspicion.message, long.as_secs_f64());
+            let message = format!(
+                "{}; the call is not answered in {:.0} s even when it is the only one",
+                suspicion.message,
+                long.as_secs_f64()
+            );
             return (!numbers).then_some(Suspicion { verdict: Verdict::Warn, message, ..suspicion });
         }
         Some(suspicion)
@@ -287,7 +298,8 @@ impl Campaign {
             let place = island.place.clone();
             if let Some((what, _)) = self.grows(&place, &input).await {
                 let (era, transport) = (place.ground.era, place.ground.transport);
-                let mut scale = Scale { campaign: self, place: &place, left: 24, until: Instant::now() + LONGEST, what };
+                let mut scale =
+                    Scale { campaign: self, place: &place, left: 24, until: Instant::now() + LONGEST, what };
                 let small = shrink(&input, &mut scale).await;
                 // Once more: what grew once may have been a cache that was filling.
                 if let Some((what, words)) = self.grows(&place, &small).await {
@@ -336,10 +348,13 @@ impl Campaign {
             let Some(middle) = seen.get(half) else { continue };
             let descriptors = now.descriptors.saturating_sub(first.descriptors);
             if windows >= 3 && descriptors >= windows * ROUNDS / 2 {
-                found = Some(("descriptors", format!(
-                    "{descriptors} more descriptors are open after {} rounds of the same messages",
-                    windows * ROUNDS
-                )));
+                found = Some((
+                    "descriptors",
+                    format!(
+                        "{descriptors} more descriptors are open after {} rounds of the same messages",
+                        windows * ROUNDS
+                    ),
+                ));
                 break;
             }
             let grown = now.resident.saturating_sub(first.resident);
@@ -348,11 +363,14 @@ impl Campaign {
                 break;
             }
             if grown >= MUCH && late * 3 >= grown && windows >= 6 {
-                found = Some(("memory", format!(
-                    "{} MB more are held after {} rounds of the same messages, and it goes on growing",
-                    grown >> 20,
-                    windows * ROUNDS
-                )));
+                found = Some((
+                    "memory",
+                    format!(
+                        "{} MB more are held after {} rounds of the same messages, and it goes on growing",
+                        grown >> 20,
+                        windows * ROUNDS
+                    ),
+                ));
                 break;
             }
             if started.elapsed() > LONG {
@@ -377,7 +395,8 @@ impl Campaign {
             return;
         }
         // It was there, in the trace: what it takes is not known.
-        let finding = self.finding(place, &suspicion, input, input.messages(), (1, 1 + self.options.confirm), events, false);
+        let finding =
+            self.finding(place, &suspicion, input, input.messages(), (1, 1 + self.options.confirm), events, false);
         self.write(place, finding, &suspicion, events);
     }
 
@@ -422,7 +441,8 @@ impl Campaign {
             pointer: suspicion.pointer.clone(),
             span: None,
         };
-        let evidence = if events.is_empty() { Evidence::default() } else { evidence(events, &sources, repro.clone(), None) };
+        let evidence =
+            if events.is_empty() { Evidence::default() } else { evidence(events, &sources, repro.clone(), None) };
         Finding {
             version: VERSION,
             id,

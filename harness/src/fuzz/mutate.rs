@@ -198,7 +198,18 @@ impl Workshop {
     }
 
     fn token_or_lane(&self, input: &mut Input, dice: &mut Dice) {
-        const TOKENS: [&str; 10] = [input::ANY_TOKEN, "1", "\"1\"", "\"t\"", "0", "\"\"", "-7", "\"mcp-conform\"", "9007199254740993", "\"ÄÖ\""];
+        const TOKENS: [&str; 10] = [
+            input::ANY_TOKEN,
+            "1",
+            "\"1\"",
+            "\"t\"",
+            "0",
+            "\"\"",
+            "-7",
+            "\"mcp-conform\"",
+            "9007199254740993",
+            "\"ÄÖ\"",
+        ];
         let lanes = if self.transport == Transport::Http { 3 } else { 2 };
         match dice.below(4) {
             0 => {
@@ -209,7 +220,8 @@ impl Workshop {
             }
             1 => {
                 // Two requests under one token.
-                let token = dice.pick(&TOKENS).map(|token| (*token).to_owned()).filter(|token| token != input::ANY_TOKEN);
+                let token =
+                    dice.pick(&TOKENS).map(|token| (*token).to_owned()).filter(|token| token != input::ANY_TOKEN);
                 for _ in 0..2 {
                     if let Some(message) = a_message(input, dice) {
                         message.token.clone_from(&token);
@@ -291,7 +303,9 @@ impl Workshop {
             .iter()
             .enumerate()
             .filter(|(_, step)| match &step.act {
-                Act::Request(message) => matches!(message.method.as_str(), "tools/call" | "prompts/get" | "resources/read"),
+                Act::Request(message) => {
+                    matches!(message.method.as_str(), "tools/call" | "prompts/get" | "resources/read")
+                }
                 Act::Retry(_) => true,
                 _ => false,
             })
@@ -373,8 +387,16 @@ impl Workshop {
 
     /// Requests as notifications and the other way round, batches, unknown methods and tools, the other era.
     fn odd_message(&self, input: &mut Input, dice: &mut Dice) {
-        const UNKNOWN: [&str; 8] =
-            ["mcp-conform/none", "tools", "tools/", "TOOLS/LIST", "rpc.discover", "", "tools/list\u{0}", "$/cancelRequest"];
+        const UNKNOWN: [&str; 8] = [
+            "mcp-conform/none",
+            "tools",
+            "tools/",
+            "TOOLS/LIST",
+            "rpc.discover",
+            "",
+            "tools/list\u{0}",
+            "$/cancelRequest",
+        ];
         let at = dice.below(input.steps.len());
         match dice.below(7) {
             0 => {
@@ -404,7 +426,8 @@ impl Workshop {
                 for index in 0..2 + dice.below(3) {
                     let message = input.steps.iter().filter_map(Step::message).nth(index);
                     let one = message.map(|message| String::from_utf8_lossy(&self.text_of(message, dice)).into_owned());
-                    let _ = write!(text, "{}{}", if index > 0 { "," } else { "" }, one.unwrap_or_else(|| "1".to_owned()));
+                    let _ =
+                        write!(text, "{}{}", if index > 0 { "," } else { "" }, one.unwrap_or_else(|| "1".to_owned()));
                 }
                 text.push(']');
                 insert_at(input, at, Step { wait: false, ..Step::of(Act::Line(text)) });
@@ -496,9 +519,11 @@ impl Workshop {
         let value = match dice.below(8) {
             0 => None,
             1 => Some("a".repeat(*dice.pick(&[100, 5_000, 9_000, 70_000]).unwrap_or(&100))),
-            2 => self.given.get(dice.below(self.given.len())).and_then(Value::as_str).map(|text| {
-                text.chars().filter(|c| !c.is_control()).collect()
-            }),
+            2 => self
+                .given
+                .get(dice.below(self.given.len()))
+                .and_then(Value::as_str)
+                .map(|text| text.chars().filter(|c| !c.is_control()).collect()),
             _ => Some((*dice.pick(&VALUES).unwrap_or(&"")).to_owned()),
         };
         match dice.below(6) {
@@ -509,8 +534,7 @@ impl Workshop {
                 }
             }
             2 => {
-                const METHODS: [&str; 9] =
-                    ["GET", "DELETE", "PUT", "OPTIONS", "HEAD", "PATCH", "TRACE", "post", "MCP"];
+                const METHODS: [&str; 9] = ["GET", "DELETE", "PUT", "OPTIONS", "HEAD", "PATCH", "TRACE", "post", "MCP"];
                 let method = (*dice.pick(&METHODS).unwrap_or(&"GET")).to_owned();
                 let headers = if dice.below(2) == 0 { vec![(name, value)] } else { Vec::new() };
                 let act = HttpAct { method, headers, body: String::new(), resume: None };
@@ -585,7 +609,8 @@ impl Workshop {
         }
         let value = json!({"jsonrpc": "2.0", "id": 1, "method": message.method, "params": draft.to_value()});
         let revision = self.era.judged();
-        let Some(name) = message_type(revision, Direction::ClientToServer, &message.method, MessageKind::Request) else {
+        let Some(name) = message_type(revision, Direction::ClientToServer, &message.method, MessageKind::Request)
+        else {
             return;
         };
         let problems = validate(revision, name, &value).unwrap_or_default();
@@ -613,7 +638,8 @@ fn one<'a>(steps: &'a mut [Step], dice: &mut Dice) -> Option<&'a mut Step> {
 }
 
 fn requests(input: &Input) -> Vec<usize> {
-    let requests = input.steps.iter().enumerate().filter(|(_, step)| matches!(step.act, Act::Request(_) | Act::Retry(_)));
+    let requests =
+        input.steps.iter().enumerate().filter(|(_, step)| matches!(step.act, Act::Request(_) | Act::Retry(_)));
     requests.map(|(index, _)| index).collect()
 }
 
@@ -668,8 +694,28 @@ fn splice(input: &mut Input, other: Option<&Input>, dice: &mut Dice) {
 
 fn ids(input: &mut Input, dice: &mut Dice) {
     const IDS: [&str; 22] = [
-        "1", "1", "2", "0", "-1", "\"1\"", "\"\"", "\"a\"", "null", "1.0", "1.5", "1e3", "true", "[]", "{}",
-        "9007199254740991", "9007199254740993", "18446744073709551616", "1e400", "\"\\ud800\"", "\"ÄÖ😀\"", "-0",
+        "1",
+        "1",
+        "2",
+        "0",
+        "-1",
+        "\"1\"",
+        "\"\"",
+        "\"a\"",
+        "null",
+        "1.0",
+        "1.5",
+        "1e3",
+        "true",
+        "[]",
+        "{}",
+        "9007199254740991",
+        "9007199254740993",
+        "18446744073709551616",
+        "1e400",
+        "\"\\ud800\"",
+        "\"ÄÖ😀\"",
+        "-0",
     ];
     let id = (*dice.pick(&IDS).unwrap_or(&"1")).to_owned();
     let count = 1 + dice.below(2);
@@ -685,8 +731,24 @@ fn ids(input: &mut Input, dice: &mut Dice) {
 /// Changes some bytes.
 fn bytes(mut text: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     const PIECES: [&[u8]; 18] = [
-        b"{", b"}", b"[", b"]", b"\"", b",", b":", b"\\u0000", b"\\ud800", b"\xff", b"\xc0\x80", b"\xef\xbb\xbf", b"\0",
-        b"null", b"1e999", b"//", b"\x1b[2J", b"\r",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\"",
+        b",",
+        b":",
+        b"\\u0000",
+        b"\\ud800",
+        b"\xff",
+        b"\xc0\x80",
+        b"\xef\xbb\xbf",
+        b"\0",
+        b"null",
+        b"1e999",
+        b"//",
+        b"\x1b[2J",
+        b"\r",
     ];
     for _ in 0..=dice.below(3) {
         let at = dice.below(text.len());
@@ -713,9 +775,24 @@ fn bytes(mut text: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
 
 fn odd_text(dice: &mut Dice) -> Vec<u8> {
     const ODD: [&str; 18] = [
-        "", " ", "null", "true", "0", "\"\"", "[]", "{}", "[[]]", "[1]", "{\"jsonrpc\":\"2.0\"}", "{\"id\":1}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}",
-        "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", "Content-Length: 2\r", "GET / HTTP/1.1", "\u{feff}{}",
+        "",
+        " ",
+        "null",
+        "true",
+        "0",
+        "\"\"",
+        "[]",
+        "{}",
+        "[[]]",
+        "[1]",
+        "{\"jsonrpc\":\"2.0\"}",
+        "{\"id\":1}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}",
+        "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+        "Content-Length: 2\r",
+        "GET / HTTP/1.1",
+        "\u{feff}{}",
     ];
     dice.pick(&ODD).copied().unwrap_or_default().as_bytes().to_vec()
 }
@@ -734,7 +811,13 @@ fn framing(body: &[u8], dice: &mut Dice) -> Vec<u8> {
         "Content-Length: {n}\r\nExpect: 100-continue\r\n",
         "Content-Length: {n}\r\n",
     ];
-    const LINES: [&str; 5] = ["POST {path} HTTP/1.1", "POST {path} HTTP/2.7", "POST {path}", "POST  {path} HTTP/1.1", "post {path} HTTP/1.0"];
+    const LINES: [&str; 5] = [
+        "POST {path} HTTP/1.1",
+        "POST {path} HTTP/2.7",
+        "POST {path}",
+        "POST  {path} HTTP/1.1",
+        "post {path} HTTP/1.0",
+    ];
     let head = dice.pick(&HEADS).copied().unwrap_or_default().replace("{n}", &body.len().to_string());
     let line = dice.pick(&LINES).copied().unwrap_or_default();
     let mut out = format!("{line}\r\nHost: {{host}}\r\nContent-Type: application/json\r\n{head}\r\n").into_bytes();
@@ -768,4 +851,3 @@ fn harvest_members(members: &Map<String, Value>, names: &[&str], out: &mut Vec<V
         }
     }
 }
-

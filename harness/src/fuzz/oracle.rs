@@ -191,8 +191,12 @@ pub(super) fn bad_exit(era: Era, transport: Transport, exit: Option<&Exit>, sign
     let eye = Eye { revision: era.judged(), transport };
     let words = match exit {
         _ if signalled => "the process went on after its input was closed, and had to be ended by a signal".to_owned(),
-        Some(Exit { signal: Some(signal), .. }) => format!("the process was ended by signal {signal} after its input was closed"),
-        Some(Exit { code: Some(code), .. }) if *code != 0 => format!("the process ended with status {code} after its input was closed"),
+        Some(Exit { signal: Some(signal), .. }) => {
+            format!("the process was ended by signal {signal} after its input was closed")
+        }
+        Some(Exit { code: Some(code), .. }) if *code != 0 => {
+            format!("the process ended with status {code} after its input was closed")
+        }
         _ => return None,
     };
     Some(eye.own(Kind::Exit, gist(&words), words, Verdict::Warn))
@@ -281,14 +285,22 @@ impl Eye {
         Suspicion { lane: gone.lane, ..self.own(Kind::Death, place, message, Verdict::Fail) }
     }
 
-    fn outcome(&self, input: &Input, index: usize, outcome: &Outcome, played: &Played, habits: &Habits) -> Vec<Suspicion> {
+    fn outcome(
+        &self,
+        input: &Input,
+        index: usize,
+        outcome: &Outcome,
+        played: &Played,
+        habits: &Habits,
+    ) -> Vec<Suspicion> {
         let mut out = Vec::new();
         let subject = subject(outcome);
         let quiet = played.gone.is_empty() && played.deaf.is_none();
         if outcome.class == Class::Unanswered && outcome.sound && outcome.sent.is_some() && quiet {
-            let cancelled = input.steps.iter().any(|step| {
-                matches!(step.act, Act::Cancel(of) | Act::CloseStream(of) if of == index)
-            });
+            let cancelled = input
+                .steps
+                .iter()
+                .any(|step| matches!(step.act, Act::Cancel(of) | Act::CloseStream(of) if of == index));
             let dropped = input.steps.iter().any(|step| step.act == Act::Drop);
             if !cancelled && !dropped {
                 let words = format!("no answer to {subject}, though the server answers others");
@@ -328,10 +340,14 @@ impl Eye {
         let own = outcome.mark.is_some() && !outcome.echoed && habits.echoes(tool);
         for foreign in outcome.foreign.iter().take(1) {
             if foreign.elsewhere {
-                let words = format!("the answer to {subject} holds a text that another conversation sent: {}", foreign.mark);
+                let words =
+                    format!("the answer to {subject} holds a text that another conversation sent: {}", foreign.mark);
                 out.push(self.own(Kind::Leak, subject.clone(), words, Verdict::Warn));
             } else if own {
-                let words = format!("the answer to {subject} holds the text of another request and not its own: {}", foreign.mark);
+                let words = format!(
+                    "the answer to {subject} holds the text of another request and not its own: {}",
+                    foreign.mark
+                );
                 out.push(self.own(Kind::Swapped, subject.clone(), words, Verdict::Fail));
             }
         }

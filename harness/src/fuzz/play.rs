@@ -352,9 +352,8 @@ impl Life {
         lane.waiting.insert(ticket.event, index);
         lane.by_exchange.extend(ticket.exchange.map(|exchange| (exchange, index)));
         played.outcomes.push(Outcome { method: method.to_owned(), sound: true, ..Outcome::default() });
-        let answered = lane
-            .pump(started + patience, played, |lane| !lane.waiting.values().any(|step| *step == index))
-            .await;
+        let answered =
+            lane.pump(started + patience, played, |lane| !lane.waiting.values().any(|step| *step == index)).await;
         lane.waiting.retain(|_, step| *step != index);
         played.outcomes.truncate(index);
         if !answered && !lane.gone {
@@ -461,7 +460,13 @@ impl Lane {
         Ok(Sent { odd: true })
     }
 
-    async fn retry(&mut self, retry: &Retry, index: usize, input: &Input, played: &mut Played) -> Result<Sent, SendError> {
+    async fn retry(
+        &mut self,
+        retry: &Retry,
+        index: usize,
+        input: &Input,
+        played: &mut Played,
+    ) -> Result<Sent, SendError> {
         let skipped = Ok(Sent { odd: false });
         let Some(result) = result(played, retry.of) else { return skipped };
         if result.get("resultType").and_then(Value::as_str) != Some("input_required") {

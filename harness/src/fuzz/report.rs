@@ -62,6 +62,7 @@ pub(super) fn report(
         target: Target {
             status: TargetStatus::Ok,
             name: run.name.clone(),
+            label: None,
             server: offered.iter().find_map(|scouted| scouted.surface.server.clone()),
             transports: transports.clone(),
             message: None,
@@ -82,6 +83,9 @@ pub(super) fn report(
         features: Vec::new(),
         started: None,
         interrupted,
+        baseline: None,
+        shard: None,
+        requirement_sets: Vec::new(),
     }
 }
 

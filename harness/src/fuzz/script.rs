@@ -173,7 +173,8 @@ impl Writer<'_> {
         match self.transport {
             Transport::Stdio => self.push("raw", named(json!({ "text": format!("{text}\n") }), name)),
             Transport::Http => {
-                let headers = json!({"Content-Type": "application/json", "Accept": "application/json, text/event-stream"});
+                let headers =
+                    json!({"Content-Type": "application/json", "Accept": "application/json, text/event-stream"});
                 let body = json!({"method": "POST", "headers": headers, "body": literal(&text.into()),
                     "as": handle(index), "within": "2s"});
                 self.push("http", named(body, name));
@@ -199,10 +200,15 @@ impl Writer<'_> {
                     Kind::ServerError => json!({"not": {"status": "500-599"}}),
                     Kind::StackTrace => json!({"not": {"any_of": [
                         {"error": {"message": {"$matches": ":[0-9]+|line [0-9]+"}}}, {"error": {"data": "$any"}}]}}),
-                    _ => json!({"any_of": ["refused", {"result": {"isError": true}}, {"result": {"resultType": "input_required"}}]}),
+                    _ => {
+                        json!({"any_of": ["refused", {"result": {"isError": true}}, {"result": {"resultType": "input_required"}}]})
+                    }
                 };
-                self.push("expect", json!({"of": handle(of), "expect": see, "requirement": requirement,
-                    "says": found.message}));
+                self.push(
+                    "expect",
+                    json!({"of": handle(of), "expect": see, "requirement": requirement,
+                    "says": found.message}),
+                );
             }
             (Kind::Exit, _) => {
                 self.push("close_stdin", json!({}));
@@ -214,11 +220,19 @@ impl Writer<'_> {
                 for of in 0..self.input.steps.len() {
                     let step = self.input.steps.get(of);
                     let sent = step.is_some_and(|step| matches!(step.act, Act::Request(_)) && !step.wait);
-                    let long = step.and_then(|step| step.message()).is_some_and(|it| it.method == "subscriptions/listen");
-                    let ended = self.input.steps.iter().any(|step| matches!(step.act, Act::Cancel(it) | Act::CloseStream(it) if it == of));
+                    let long =
+                        step.and_then(|step| step.message()).is_some_and(|it| it.method == "subscriptions/listen");
+                    let ended = self
+                        .input
+                        .steps
+                        .iter()
+                        .any(|step| matches!(step.act, Act::Cancel(it) | Act::CloseStream(it) if it == of));
                     if sent && !long && !ended {
-                        self.push("await", json!({"of": handle(of), "expect": "answered", "requirement": requirement,
-                            "says": found.message}));
+                        self.push(
+                            "await",
+                            json!({"of": handle(of), "expect": "answered", "requirement": requirement,
+                            "says": found.message}),
+                        );
                     }
                 }
                 let method = match self.input.era {

@@ -194,7 +194,9 @@ pub(super) fn mark(schema: Option<&Value>, value: &mut Value, with: &Value) {
     let (Some(properties), Some(members)) = (properties, value.as_object_mut()) else { return };
     for (name, property) in properties {
         let free = property.get("type") == Some(&json!("string"))
-            && ["enum", "const", "format", "pattern", "default", "examples"].iter().all(|word| property.get(word).is_none())
+            && ["enum", "const", "format", "pattern", "default", "examples"]
+                .iter()
+                .all(|word| property.get(word).is_none())
             && property.get("maxLength").and_then(Value::as_u64).is_none_or(|most| most >= SHORTEST);
         if let (true, Some(member)) = (free, members.get_mut(name)) {
             *member = with.clone();

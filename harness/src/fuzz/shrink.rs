@@ -226,7 +226,11 @@ mod tests {
     fn long() -> Input {
         let steps = (0..20).map(|n| {
             let arguments = json!({"text": "x".repeat(64), "n": n, "list": [1, 2, 3]});
-            Step { on: 1, wait: false, ..Step::request("tools/call", Some(json!({"name": "t", "arguments": arguments}))) }
+            Step {
+                on: 1,
+                wait: false,
+                ..Step::request("tools/call", Some(json!({"name": "t", "arguments": arguments})))
+            }
         });
         Input { era: Era::Legacy, steps: steps.collect() }
     }
@@ -257,9 +261,7 @@ mod tests {
         assert_eq!(fake.left, 0);
         let line = Step::of(Act::Line("some {\"key\": BROKEN} and more".to_owned()));
         let input = Input { era: Era::Modern, steps: vec![line] };
-        let shows = |input: &Input| {
-            matches!(input.steps.first().map(|step| &step.act), Some(Act::Line(text)) if text.contains("BROKEN"))
-        };
+        let shows = |input: &Input| matches!(input.steps.first().map(|step| &step.act), Some(Act::Line(text)) if text.contains("BROKEN"));
         let small = shrink(&input, &mut Fake { left: 1_000, shows }).await;
         assert_eq!(small.steps.first().unwrap().act, Act::Line("BROKEN".to_owned()));
     }

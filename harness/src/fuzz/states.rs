@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn elements_of_a_list_count_as_one() {
-        let json = Json::parse(br#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"n":[]}"#).unwrap();
+        let json =
+            Json::parse(br#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"n":[]}"#).unwrap();
         let mut paths = BTreeSet::new();
         shape(&json, "", 0, &mut paths);
         assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["/content*/text:string", "/content*/type:text", "/n[]"]);

@@ -46,7 +46,9 @@ pub enum StoreError {
     Io(#[from] io::Error),
     #[error("{path} is no {what}: {error}\n  mend it, or move it away")]
     Format { path: PathBuf, what: &'static str, error: serde_json::Error },
-    #[error("{path} is of version {found}, and this mcp-conform reads version {known}\n  use the newer one, or another --out")]
+    #[error(
+        "{path} is of version {found}, and this mcp-conform reads version {known}\n  use the newer one, or another --out"
+    )]
     Version { path: PathBuf, found: u32, known: u32 },
     #[error("{0} holds a campaign already\n  go on with it by --resume, or give another --out")]
     Taken(PathBuf),

@@ -14,7 +14,7 @@ use crate::{
     conversation::Deadlines,
     coverage::coverage,
     repro::Repro,
-    run::{Control, RunOptions, TOLD_UNDER, ToolChoice, run},
+    run::{Control, Excused, RunOptions, TOLD_UNDER, ToolChoice, run},
     trace::Secrets,
 };
 
@@ -220,6 +220,7 @@ fn options(config: &Config, transport: Transport, cases: Vec<Arc<Case>>) -> RunO
         answers: std::sync::Arc::default(),
         seed: 0,
         fail_fast: false,
+        excused: Excused::default(),
         trace_dir: None,
         secrets: Arc::new(Secrets::default()),
         token: false,

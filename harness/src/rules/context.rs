@@ -415,7 +415,12 @@ impl Context {
         let meta = |name: &str| meta.and_then(|meta| meta.get(name));
         let token = meta("progressToken").map(|token| Id::of(Some(token)));
         let kept = id.to_string().len() + token.as_ref().map_or(0, |token| token.to_string().len()) + 200;
-        let alike: Vec<RequestKey> = token.iter().flat_map(|token| self.with_token(token)).filter(|it| it.answered.is_none()).map(|it| it.key).collect();
+        let alike: Vec<RequestKey> = token
+            .iter()
+            .flat_map(|token| self.with_token(token))
+            .filter(|it| it.answered.is_none())
+            .map(|it| it.key)
+            .collect();
         let shared_token = !alike.is_empty();
         for key in alike {
             self.requests.get_mut(&key).into_iter().for_each(|request| request.shared_token = true);

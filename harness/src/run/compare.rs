@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use mcp_conform_reports::model::{CheckResult, Verdict};
 
+/// How the message of such advice begins.
+pub const DIFFER: &str = "the transports differ";
+
 /// One piece of advice for each check, requirement and subject that one transport passes and the other breaks.
 pub(super) fn transports(results: &[CheckResult]) -> Vec<CheckResult> {
     type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -34,7 +37,7 @@ pub(super) fn transports(results: &[CheckResult]) -> Vec<CheckResult> {
             let mut advice = broken.clone();
             advice.verdict = Verdict::Advice;
             advice.message = format!(
-                "the transports differ: this is met over {} and broken over {}: {}",
+                "{DIFFER}: this is met over {} and broken over {}: {}",
                 passed.transport, broken.transport, broken.message
             );
             Some(advice)
@@ -66,6 +69,7 @@ mod tests {
             occasions: 1,
             fix: None,
             verify_with: None,
+            excuse: None,
         }
     }
 

@@ -10,7 +10,8 @@ mod session;
 pub mod surface;
 pub(crate) mod survey;
 
-pub use options::{HttpTarget, RunOptions, ToolChoice};
+pub use compare::DIFFER;
+pub use options::{Excused, HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;
 pub(crate) use results::requirement_infos;
 pub use runner::{Control, Progress, run};

@@ -1,9 +1,10 @@
 //! What a run is asked to do, checked once: nothing behind here holds a bad value.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use globset::GlobSet;
 use mcp_conform_cases::ast::Case;
+use mcp_conform_reports::model::CheckResult;
 use mcp_conform_schemas::Revision;
 use serde_json::Value;
 
@@ -36,6 +37,8 @@ pub struct RunOptions {
     pub answers: Arc<BTreeMap<String, Value>>,
     pub seed: u64,
     pub fail_fast: bool,
+    /// What `fail_fast` does not stop at.
+    pub excused: Excused,
     pub trace_dir: Option<PathBuf>,
     pub secrets: Arc<Secrets>,
     /// A credential was given.
@@ -51,6 +54,22 @@ pub struct HttpTarget {
     pub endpoint: Endpoint,
     /// Started before and ended after the run.
     pub serve: Option<CommandSpec>,
+}
+
+/// Whether a failure does not count, as the user has it.
+#[derive(Clone)]
+pub struct Excused(pub Arc<dyn Fn(&CheckResult) -> bool + Send + Sync>);
+
+impl Default for Excused {
+    fn default() -> Self {
+        Self(Arc::new(|_| false))
+    }
+}
+
+impl fmt::Debug for Excused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Excused")
+    }
 }
 
 /// Which tools may be called.

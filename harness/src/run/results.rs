@@ -99,6 +99,7 @@ fn result(
         occasions: 1,
         fix: told.then(|| row.and_then(Row::remedy).map(str::to_owned)).flatten(),
         verify_with,
+        excuse: None,
     }
 }
 
@@ -119,15 +120,15 @@ struct Seen {
 }
 
 impl RuleTally {
-    /// Adds what the rules saw in one conversation. Returns whether something of failure grade was broken.
+    /// Adds what the rules saw in one conversation. Returns what of failure grade was broken, by rule and requirement.
     pub(super) fn add(
         &mut self,
         observations: Vec<Observation>,
         events: &[Arc<Event>],
         trace_file: Option<&str>,
         repro: &Repro,
-    ) -> bool {
-        let mut failed = false;
+    ) -> Vec<(&'static str, &'static str)> {
+        let mut failed = Vec::new();
         for observation in observations {
             let seen = self.seen.entry((observation.rule, observation.requirement)).or_default();
             seen.occasions += observation.occasions;
@@ -137,7 +138,9 @@ impl RuleTally {
                     seen.under = violation.under;
                     continue;
                 }
-                failed |= matches!(violation.outcome, Outcome::Broken) && row.is_some_and(|r| r.grade == Grade::Fail);
+                if matches!(violation.outcome, Outcome::Broken) && row.is_some_and(|r| r.grade == Grade::Fail) {
+                    failed.push((observation.rule, observation.requirement));
+                }
                 seen.add((observation.rule, observation.revision), violation, events, trace_file, repro);
             }
         }

@@ -453,6 +453,7 @@ impl Runner {
             target: TargetInfo {
                 status,
                 name: options.secrets.redact_text(&options.name),
+                label: None,
                 server: found.server,
                 transports: found.transports.iter().map(|t| t.as_str().to_owned()).collect(),
                 message,
@@ -474,6 +475,9 @@ impl Runner {
             features: Vec::new(),
             started: None,
             interrupted,
+            baseline: None,
+            shard: None,
+            requirement_sets: Vec::new(),
         };
         mcp_conform_reports::order::sort(&mut report);
         report

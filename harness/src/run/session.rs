@@ -213,9 +213,10 @@ impl Runner {
     }
 
     fn add(&self, results: Vec<CheckResult>) {
-        let failed = results.iter().any(|result| result.verdict == Verdict::Fail);
+        let counts = |result: &CheckResult| result.verdict == Verdict::Fail && !(self.options.excused.0)(result);
+        let failed = self.options.fail_fast && results.iter().any(counts);
         self.found().results.extend(results);
-        if failed && self.options.fail_fast {
+        if failed {
             self.stop_inside.send_replace(true);
         }
     }
@@ -265,7 +266,11 @@ impl Runner {
         // The run was stopped meanwhile.
         let Some(tally) = tally.as_mut() else { return };
         let failed = tally.add(observations, &events, file.as_deref(), &stage.repro);
-        if failed && self.options.fail_fast {
+        let counts = |(rule, requirement): &(&str, &str)| {
+            let found = results::left_out(rule, requirement, session.place, Verdict::Fail, String::new(), None);
+            !(self.options.excused.0)(&found)
+        };
+        if self.options.fail_fast && failed.iter().any(counts) {
             self.stop_inside.send_replace(true);
         }
     }

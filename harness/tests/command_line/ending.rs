@@ -19,7 +19,7 @@ use nix::{
 use crate::fixture::{BINARY, BOUND, Cli, reference};
 
 /// A case that waits for an answer that does not come; `mcp-conform-waits` is seen by the server when it begins.
-const WAITS: &str = "\
+pub(crate) const WAITS: &str = "\
 id: waits
 title: An answer that takes very long
 revisions: [2025-11-25, 2026-07-28]
@@ -60,7 +60,7 @@ impl Watched {
 }
 
 /// Reads the pipe until the text comes by, and goes on reading, so that no server is held up.
-fn seen(pipe: &Path, wanted: &'static str) {
+pub(crate) fn seen(pipe: &Path, wanted: &'static str) {
     // Open for both, so that it never ends, however many servers write to it and go.
     let pipe = OpenOptions::new().read(true).write(true).open(pipe).unwrap();
     let (send, receive) = mpsc::channel();
@@ -74,7 +74,7 @@ fn seen(pipe: &Path, wanted: &'static str) {
     receive.recv_timeout(BOUND).unwrap_or_else(|_| panic!("{wanted} was never sent"));
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
 }
 

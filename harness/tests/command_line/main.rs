@@ -3,15 +3,18 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod baseline;
 mod comfort;
 mod config;
 mod demo;
 mod ending;
 mod explain;
 mod fixture;
+mod fleet;
 mod output;
 mod report;
 mod repro;
+mod requirements;
 mod secrets;
 mod server;
 mod url;

@@ -146,3 +146,15 @@ fn other_commands() {
     cli.run(["lst"]).refused(&["list"]);
     cli.run(["reference-server", "--", "--fault", "zzz"]).is(2, &["zzz"]);
 }
+
+#[test]
+fn what_only_a_run_of_the_suite_uses_is_refused_when_fuzzing() {
+    let cli = Cli::new();
+    for flags in
+        [&["--baseline", "x"][..], &["--shard", "1/2"], &["--requirements", "2026-07-28@1.0"], &["--fleet", "x"]]
+    {
+        let told = format!("{} is for mcp-conform run", flags[0]);
+        let server = if flags[0] == "--fleet" { &[][..] } else { &["--server", TELLTALE][..] };
+        cli.run(["fuzz"].iter().chain(server).chain(flags)).refused(&[&told]);
+    }
+}

@@ -3,7 +3,7 @@
 use crate::excerpt;
 use crate::key;
 use crate::merge::{self, Finding, Variant};
-use crate::model::{Excerpt, Report, Verdict};
+use crate::model::{Excerpt, Excuse, Report, Verdict};
 use crate::plain;
 use crate::text;
 
@@ -36,6 +36,8 @@ pub(super) struct Entry {
     pub(super) word: &'static str,
     pub(super) requirement: String,
     pub(super) place: String,
+    /// Why it does not count; empty where it does.
+    pub(super) excuse: String,
     pub(super) gist: String,
     pub(super) text: String,
     pub(super) level: String,
@@ -88,6 +90,8 @@ fn entry(finding: &Finding<'_>, id: String, bounds: Bounds<'_>) -> Entry {
         list.sort_unstable();
         list.dedup();
     }
+    let mut places = vec![revisions.join(", "), transports.join(", ")];
+    places.extend(finding.excuse.map(|excuse| excuse.kind.word().to_owned()));
     let links = finding
         .infos
         .iter()
@@ -105,7 +109,8 @@ fn entry(finding: &Finding<'_>, id: String, bounds: Bounds<'_>) -> Entry {
         verdict: finding.verdict.as_str(),
         word: word(finding.verdict),
         requirement: shown(finding.requirement, 200),
-        place: shown(&format!("{} · {}", revisions.join(", "), transports.join(", ")), 200),
+        place: shown(&places.join(" · "), 200),
+        excuse: shown(&finding.excuse.map(Excuse::told).unwrap_or_default(), MESSAGE),
         gist: gist(finding, told),
         text: shown(finding.text().unwrap_or_default(), MESSAGE),
         level: shown(finding.level, 20),

@@ -1,7 +1,7 @@
 //! Which exit code a report earns.
 
-use mcp_conform_reports::exit::{Exit, FailOn, Policy, decide};
-use mcp_conform_reports::model::{Report, TargetStatus, Verdict};
+use mcp_conform_reports::exit::{Exit, FailOn, Policy, REVISION_SUPPORTED, decide};
+use mcp_conform_reports::model::{Excuse, ExcuseKind, Report, Standing, TargetStatus, Verdict};
 
 use crate::fixture;
 
@@ -62,6 +62,46 @@ fn a_revision_asked_for_has_to_be_there() {
     assert_eq!(asked("2025-11-25"), Exit::Findings);
     assert_eq!(asked("2026-07-28"), Exit::Clean);
     assert_eq!(asked("2099-01-01"), Exit::Findings);
+}
+
+#[test]
+fn what_is_excused_does_not_count_and_what_is_stale_does() {
+    let exit = |report: &Report, fail_on| decide(report, &Policy { fail_on, ..Policy::default() });
+    let mut report = fixture::excused();
+    report.results.retain(|result| result.excuse.is_some());
+    assert_eq!(exit(&report, FailOn::Fail), Exit::Findings, "a stale line");
+    assert_eq!(exit(&report, FailOn::Never), Exit::Clean);
+    let baseline = report.baseline.as_mut().expect("a baseline");
+    baseline.entries.retain(|entry| entry.standing != Standing::Stale);
+    assert_eq!(exit(&report, FailOn::Fail), Exit::Clean);
+    assert_eq!(exit(&report, FailOn::Warn), Exit::Findings, "a failure that counts as a warning");
+    report.results.retain(|result| result.excuse.as_ref().is_some_and(|excuse| excuse.counts_as.is_none()));
+    assert_eq!(exit(&report, FailOn::Warn), Exit::Clean);
+    report.results.push(only(&[Verdict::Fail]).results.remove(0));
+    assert_eq!(exit(&report, FailOn::Fail), Exit::Findings, "a failure that is not listed");
+}
+
+#[test]
+fn what_a_set_does_not_have_is_no_more_unverified_than_allowed() {
+    let mut report = only(&[Verdict::Pass, Verdict::NotVerified]);
+    for result in report.results.iter_mut().filter(|result| result.requirement.starts_with("mrtr-")) {
+        let reason = "not in 2026-07-28@1.0".to_owned();
+        result.excuse = Some(Excuse { kind: ExcuseKind::New, reason, counts_as: None });
+    }
+    let with = |limit| decide(&report, &Policy { max_unverified: Some(limit), ..Policy::default() });
+    assert_eq!((with(1), with(0)), (Exit::Clean, Exit::Unjudged));
+}
+
+#[test]
+fn a_revision_that_is_listed_as_missing_is_known() {
+    let mut report = only(&[Verdict::Pass]);
+    let mut missing = report.results[0].clone();
+    missing.requirement = REVISION_SUPPORTED.to_owned();
+    missing.revision = "2025-11-25".to_owned();
+    missing.verdict = Verdict::Fail;
+    missing.excuse = Some(Excuse { kind: ExcuseKind::Known, reason: "later".to_owned(), counts_as: None });
+    report.results.push(missing);
+    assert_eq!(decide(&report, &Policy { asked: vec!["2025-11-25".into()], ..Policy::default() }), Exit::Clean);
 }
 
 #[test]

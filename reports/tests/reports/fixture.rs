@@ -230,6 +230,47 @@ pub(crate) fn many() -> Report {
     finish(report)
 }
 
+/// What was found in a run that was held against a baseline and a requirement set.
+pub(crate) fn excused() -> Report {
+    let mut report = everything();
+    report.requirement_sets = vec!["2026-07-28@1.0".into()];
+    let excuse = |kind, reason: &str, counts_as| Some(Excuse { kind, reason: reason.into(), counts_as });
+    for result in &mut report.results {
+        result.excuse = match (result.requirement.as_str(), result.verdict) {
+            ("tools-call-schema-checked", _) => excuse(ExcuseKind::Known, "waits for <the> SDK, issue #12", None),
+            ("stdio-exit-on-eof", _) => excuse(ExcuseKind::New, "not in 2026-07-28@1.0", None),
+            ("header-method-mismatch", _) => {
+                excuse(ExcuseKind::Regraded, "warn in 2026-07-28@1.0", Some(Verdict::Warn))
+            }
+            _ => None,
+        };
+    }
+    let entry = |line, check: &str, reason: &str, standing, why: &str| BaselineEntry {
+        line,
+        check: check.into(),
+        reason: reason.into(),
+        standing,
+        why: why.into(),
+        ..BaselineEntry::default()
+    };
+    report.baseline = Some(Baseline {
+        file: "known.toml".into(),
+        entries: vec![
+            BaselineEntry {
+                results: 16,
+                ..entry(3, "tools-call-*", "waits for <the> SDK, issue #12", Standing::Used, "16 results broken still")
+            },
+            BaselineEntry {
+                revision: Some("2026-07-28".into()),
+                transport: Some("stdio".into()),
+                ..entry(8, "tools-name-unique/tool-names", "TODO", Standing::Stale, "it passes now")
+            },
+            entry(12, "mrtr-*", "no time", Standing::Open, "no tool that asks for input was found"),
+        ],
+    });
+    finish(report)
+}
+
 pub(crate) fn interrupted() -> Report {
     Report { interrupted: Some("Ctrl-C after 12 of 61 cases".into()), ..clean() }
 }
@@ -279,6 +320,7 @@ pub(crate) fn empty() -> Report {
         target: Target {
             status: TargetStatus::Ok,
             name: "node dist/index.js stdio".into(),
+            label: None,
             server: Some("example-server 1.2.3".into()),
             transports: vec!["stdio".into()],
             message: None,
@@ -307,6 +349,9 @@ pub(crate) fn empty() -> Report {
         features: vec![],
         started: Some("2026-07-28T12:00:00Z".into()),
         interrupted: None,
+        baseline: None,
+        shard: None,
+        requirement_sets: vec![],
     }
 }
 
@@ -329,6 +374,7 @@ fn result(check: &str, requirement: &str, revision: &str, verdict: Verdict) -> C
         occasions: 1,
         fix: None,
         verify_with: None,
+        excuse: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use mcp_conform_reports::exit::{self, Policy};
-use mcp_conform_reports::model::{Report, Summary, TargetStatus, Verdict};
+use mcp_conform_reports::model::{Report, Standing, Summary, TargetStatus, Verdict};
 use mcp_conform_reports::render::{self, FORMATS, Options};
 use serde_json::Value;
 
@@ -25,6 +25,7 @@ fn reports() -> Vec<Report> {
         fixture::hostile(),
         fixture::many(),
         fixture::interrupted(),
+        fixture::excused(),
         fixture::empty(),
     ];
     own.into_iter().chain(fixture::STATUSES.map(fixture::unavailable)).collect()
@@ -66,6 +67,47 @@ snapshots! {
     badge_everything: "badge" of fixture::everything();
     badge_clean: "badge" of fixture::clean();
     badge_hostile: "badge" of fixture::hostile();
+    terminal_excused: "terminal" of fixture::excused();
+    markdown_excused: "markdown" of fixture::excused();
+    junit_excused: "junit" of fixture::excused();
+    sarif_excused: "sarif" of fixture::excused();
+    tap_excused: "tap" of fixture::excused();
+    github_excused: "github" of fixture::excused();
+    badge_excused: "badge" of only_excused();
+}
+
+/// A report in which all that is broken is excused.
+fn only_excused() -> Report {
+    let mut report = fixture::excused();
+    report.results.retain(|result| result.excuse.is_some() || result.verdict == Verdict::Pass);
+    report.summary = Summary::of(&report.results);
+    report
+}
+
+/// What is excused is told in every format, with its reason, and a stale line is told as a failure.
+#[test]
+fn every_format_tells_what_is_excused() {
+    let report = fixture::excused();
+    for format in FORMATS.iter().map(|format| format.name()).filter(|name| *name != "badge") {
+        let page = page(format, &report).replace("&#45;", "-");
+        // One line of annotations names them all, there is no room for reasons.
+        if format != "github" {
+            assert!(
+                page.contains("SDK, issue ") && page.contains("#12") | page.contains("&#35;12"),
+                "{format}: {page}"
+            );
+        }
+        assert!(page.contains("tools-name-unique/tool-names"), "no stale line in {format}");
+        assert!(!page.contains("known.toml:3") || format == "json", "a used line is told in {format}");
+    }
+    assert!(page("junit", &report).contains("<skipped message=\"known: waits for &lt;the&gt; SDK, issue #12\"/>"));
+    let sarif: Value = serde_json::from_str(&page("sarif", &report)).expect("SARIF is JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    let suppressed: Vec<_> = results.iter().filter(|result| result.get("suppressions").is_some()).collect();
+    assert_eq!(suppressed.len(), 16);
+    assert!(
+        suppressed.iter().all(|result| result["suppressions"][0]["justification"] == "waits for <the> SDK, issue #12")
+    );
 }
 
 /// A page without its style and script, which are files of their own.
@@ -84,6 +126,11 @@ fn markup(page: &str) -> String {
 #[test]
 fn html_everything() {
     insta::assert_snapshot!(markup(&page("html", &fixture::everything())));
+}
+
+#[test]
+fn html_excused() {
+    insta::assert_snapshot!(markup(&page("html", &fixture::excused())));
 }
 
 #[test]
@@ -175,19 +222,33 @@ fn all_formats_tell_the_same_counts() {
         };
         assert_eq!(lines("ok ", " # SKIP not-verified: "), of(Verdict::NotVerified));
         assert_eq!(lines("ok ", " # SKIP not-applicable: "), of(Verdict::NotApplicable));
+        let excused_failures =
+            report.results.iter().filter(|result| result.verdict == Verdict::Fail && result.excuse.is_some()).count()
+                as u64;
+        let stale = report.baseline.as_ref().map_or(0, |known| known.standing(Standing::Stale).count()) as u64;
+        assert_eq!(lines("not ok ", " # TODO fail, "), excused_failures);
         assert_eq!(lines("not ok ", " # TODO warn"), of(Verdict::Warn));
         assert_eq!(lines("not ok ", " # TODO contested"), of(Verdict::Contested));
         assert_eq!(lines("not ok ", " # TODO advice"), of(Verdict::Advice));
-        let todo = of(Verdict::Warn) + of(Verdict::Contested) + of(Verdict::Advice);
-        assert_eq!(lines("not ok ", "") - todo, of(Verdict::Fail) + of(Verdict::HarnessError));
+        let todo = of(Verdict::Warn) + of(Verdict::Contested) + of(Verdict::Advice) + excused_failures;
+        let failed = of(Verdict::Fail) - excused_failures;
+        assert_eq!(lines("not ok ", "") - todo, failed + of(Verdict::HarnessError) + stale);
         let skipped = of(Verdict::NotVerified) + of(Verdict::NotApplicable);
         assert_eq!(lines("ok ", "") - skipped, of(Verdict::Pass));
-        assert!(tap.contains(&format!("\n1..{}\n", report.results.len())));
+        assert!(tap.contains(&format!("\n1..{}\n", report.results.len() as u64 + stale)));
         let failures = junit.matches("<failure ").count() as u64;
         let errors = junit.matches("<error ").count() as u64;
         let ending = u64::from(report.target.status != TargetStatus::Ok || report.interrupted.is_some());
-        assert_eq!((failures, errors), (of(Verdict::Fail), of(Verdict::HarnessError) + ending));
-        assert_eq!(junit.matches("<skipped ").count() as u64, skipped);
+        assert_eq!((failures, errors), (failed + stale, of(Verdict::HarnessError) + ending));
+        assert_eq!(junit.matches("<skipped ").count() as u64, skipped + excused_failures);
+        for (name, count) in [("known", summary.known), ("new", summary.new)] {
+            assert_eq!(file["summary"][name], count, "json {name}");
+            assert_eq!(sarif["runs"][0]["properties"]["summary"][name], count, "sarif {name}");
+            let told = format!("{count} {name}");
+            for page in [page("terminal", &report), page("markdown", &report), github.clone(), html.clone()] {
+                assert!(count == 0 || page.contains(&told), "{told} is not in {page}");
+            }
+        }
     }
 }
 

@@ -31,7 +31,18 @@ fn the_members_of_the_contract_are_there() {
             assert!(one.get(member).is_some(), "no {member} in {one}");
         }
     }
-    let summary = ["pass", "fail", "warn", "advice", "contested", "not-applicable", "not-verified", "harness-error"];
+    let summary = [
+        "pass",
+        "fail",
+        "warn",
+        "advice",
+        "contested",
+        "not-applicable",
+        "not-verified",
+        "harness-error",
+        "known",
+        "new",
+    ];
     let names: Vec<_> = file["summary"].as_object().expect("summary").keys().collect();
     assert_eq!(names, summary);
     for member in ["process_starts", "requests", "waited_s"] {
@@ -42,7 +53,8 @@ fn the_members_of_the_contract_are_there() {
 
 #[test]
 fn what_is_written_is_read_back() {
-    let reports = [fixture::clean(), fixture::everything(), fixture::hostile(), fixture::interrupted()];
+    let reports =
+        [fixture::clean(), fixture::everything(), fixture::hostile(), fixture::interrupted(), fixture::excused()];
     for mut report in reports.into_iter().chain(fixture::STATUSES.map(fixture::unavailable)) {
         let back = json::read(write(&report).as_bytes()).expect("our own file");
         order::sort(&mut report);
@@ -135,7 +147,14 @@ fn the_first_files_are_still_read() {
 fn every_result_file_fits_the_published_schema() {
     let schema: Value = serde_json::from_str(json::SCHEMA).expect("the schema is JSON");
     let validator = jsonschema::validator_for(&schema).expect("the schema is one");
-    let own = [fixture::clean(), fixture::everything(), fixture::hostile(), fixture::interrupted(), fixture::empty()];
+    let own = [
+        fixture::clean(),
+        fixture::everything(),
+        fixture::hostile(),
+        fixture::interrupted(),
+        fixture::excused(),
+        fixture::empty(),
+    ];
     let own = own.iter().map(value).chain(fixture::STATUSES.map(|status| value(&fixture::unavailable(status))));
     let first = serde_json::from_str(VERSION_1).expect("the sample is JSON");
     for file in own.chain([first]) {

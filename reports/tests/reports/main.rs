@@ -1,5 +1,6 @@
 //! The renderers and what they share, over the reports of [`fixture`].
 
+mod baseline;
 mod exit;
 mod fixture;
 mod formats;
