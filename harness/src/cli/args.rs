@@ -234,7 +234,7 @@ pub(crate) struct InitArgs {
     /// Write over files that are there
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show the configuration and write nothing
+    /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) print: bool,
 }
@@ -260,7 +260,7 @@ pub(crate) struct ReportArgs {
     pub(crate) command: Option<ReportCommand>,
     /// What `run --report json:FILE` or `report merge` wrote
     pub(crate) files: Vec<PathBuf>,
-    /// The format; of several files: html, markdown or json
+    /// The format [default: terminal]; of several servers html, json or markdown [default: markdown]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
     /// Where it goes, instead of standard output
