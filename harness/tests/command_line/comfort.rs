@@ -1,6 +1,10 @@
 //! What makes life easier: `doctor`, `completions`, `man`, `run --watch`, and outputs that stay the same.
 
-use std::{fs, io::Read, sync::mpsc};
+use std::{
+    fs,
+    io::{BufReader, Read},
+    sync::mpsc,
+};
 
 use crate::fixture::{BOUND, Cli, reference};
 
@@ -82,7 +86,9 @@ struct Told {
 impl Told {
     fn of(out: impl Read + Send + 'static) -> Self {
         let (send, bytes) = mpsc::channel();
-        std::thread::spawn(move || out.bytes().map_while(Result::ok).try_for_each(|byte| send.send(byte)));
+        std::thread::spawn(move || {
+            BufReader::new(out).bytes().map_while(Result::ok).try_for_each(|byte| send.send(byte))
+        });
         Self { bytes, seen: String::new() }
     }
 
