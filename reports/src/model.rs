@@ -459,7 +459,7 @@ impl Summary {
 pub struct Cost {
     pub process_starts: u64,
     pub requests: u64,
-    /// Seconds waited on purpose: deadlines that passed and drains, side by side counted once each.
+    /// Seconds by the clock in which something was waited for on purpose: deadlines that passed, and drains.
     pub waited_s: f64,
     /// Seconds from start to end.
     #[serde(default)]

@@ -92,6 +92,11 @@ impl Format {
         Self(&Terminal)
     }
 
+    /// What is written of several servers when nothing was asked for.
+    pub fn markdown() -> Self {
+        Self(&Markdown)
+    }
+
     pub fn renderer(self) -> &'static dyn Renderer {
         self.0
     }

@@ -57,6 +57,18 @@ pub(crate) enum Command {
     },
     /// Hold JSON files against a type of a revision
     Validate(ValidateArgs),
+    /// Look whether this machine and the configuration have what a run needs
+    Doctor(DoctorArgs),
+    /// Print the completions for a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, of the whole or of one command
+    Man {
+        /// A command, such as run
+        command: Option<String>,
+    },
     /// Be the reference server (what `run --demo` starts)
     #[command(hide = true)]
     ReferenceServer {
@@ -123,7 +135,7 @@ pub(crate) enum TextFormat {
     Text,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CasesArgs {
     /// Cases of your own beside the suite: a folder or a file
     #[arg(long = "cases", value_name = "DIR")]
@@ -182,6 +194,16 @@ pub(crate) struct ReplayArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 nothing stands in the way, 1 something does, 2 wrong usage.")]
+pub(crate) struct DoctorArgs {
+    /// Configuration; by default mcp-conform.toml of the working folder, if there is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    pub(crate) format: TextFormat,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// Id of a case, a rule, a requirement (also REVISION/ID), a contested item (C18) or a fault of the reference server
     pub(crate) id: String,
@@ -212,7 +234,7 @@ pub(crate) struct InitArgs {
     /// Write over files that are there
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show the configuration and write nothing
+    /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) print: bool,
 }
@@ -238,7 +260,7 @@ pub(crate) struct ReportArgs {
     pub(crate) command: Option<ReportCommand>,
     /// What `run --report json:FILE` or `report merge` wrote
     pub(crate) files: Vec<PathBuf>,
-    /// The format; of several files: html, markdown or json
+    /// The format [default: terminal]; of several servers html, json or markdown [default: markdown]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
     /// Where it goes, instead of standard output
@@ -278,7 +300,7 @@ pub(crate) enum ReportCommand {
     Schema,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct RunArgs {
     /// Command of a stdio server, split as a shell splits
@@ -414,6 +436,12 @@ pub(crate) struct RunArgs {
     /// Keep the trace of every conversation in this folder
     #[arg(long, value_name = "DIR", help_heading = "Outcome")]
     pub(crate) trace: Option<PathBuf>,
+    /// Judge again when a file of the server changes, and tell what that changed; Ctrl-C ends
+    #[arg(long, conflicts_with_all = ["fleet", "shard", "baseline_update"], help_heading = "Outcome")]
+    pub(crate) watch: bool,
+    /// A file or folder to watch beside the files of the command
+    #[arg(long, value_name = "PATH", requires = "watch", help_heading = "Outcome")]
+    pub(crate) watch_path: Vec<PathBuf>,
     /// Only the verdicts and what fails
     #[arg(long, short, help_heading = "Outcome")]
     pub(crate) quiet: bool,

@@ -81,14 +81,14 @@ struct Server {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a command is a text, or a list of texts")]
 enum CommandLine {
     Line(String),
     Words(Vec<String>),
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a text, or a list of texts, is due here")]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
@@ -156,6 +156,12 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
         args.typed = Some((repro.join(" "), Box::new(typed.clone())));
     }
     Ok(args)
+}
+
+/// The file that a run would read, and the servers in it.
+pub(crate) fn server_names(named: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, UsageError> {
+    let args = RunArgs { config: named.map(Path::to_owned), ..RunArgs::default() };
+    Ok(load(&args)?.map(|(file, config)| (file, config.servers.into_keys().collect())))
 }
 
 /// Whether a file is a client's JSON, and not a configuration.
@@ -229,7 +235,7 @@ pub(crate) fn broken_with(file: &Path, text: &str, error: &toml::de::Error, othe
     let message = error.message();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let help = match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown field") => {
+        Some((unknown, known)) if message.starts_with("unknown field") || message.starts_with("unknown variant") => {
             match nearest(unknown, known.iter().copied()).first() {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("known here are {}", known.join(", ")),
@@ -237,7 +243,8 @@ pub(crate) fn broken_with(file: &Path, text: &str, error: &toml::de::Error, othe
         }
         _ => otherwise.to_owned(),
     };
-    let message = message.split(", expected").next().unwrap_or(message);
+    // The words of the parser for what it is made of are not those of the file.
+    let message = message.split(", expected").next().unwrap_or(message).replace("unknown variant", "unknown value");
     UsageError::Other(format!("{}{place}: {message}\n  {help}", file.display()))
 }
 
@@ -338,6 +345,7 @@ fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
             return Err(UsageError::Other(text));
         }
     };
+    let entry = expanded(entry, true).map_err(bad)?;
     let text = |member: &str| entry.get(member).and_then(Value::as_str).map(str::to_owned);
     let texts = |member: &str| -> Result<BTreeMap<String, String>, UsageError> {
         let members = entry.get(member).and_then(Value::as_object).into_iter().flatten();
@@ -364,6 +372,68 @@ fn of_client(file: &Path, name: Option<&str>) -> Result<Server, UsageError> {
         headers: texts("headers")?,
         ..Server::default()
     })
+}
+
+/// A server's entry with the variables of the environment in place, as clients write them: `${NAME}`, `${env:NAME}` and
+/// `${NAME:-default}`. What a client asks its user for, or fills in itself, is nowhere to be found.
+fn expanded(value: Value, top: bool) -> Result<Value, String> {
+    Ok(match value {
+        Value::String(text) => Value::String(with_variables(&text)?),
+        Value::Array(items) => {
+            Value::Array(items.into_iter().map(|item| expanded(item, false)).collect::<Result<_, _>>()?)
+        }
+        Value::Object(members) => {
+            let filled = members.into_iter().map(|(name, value)| {
+                // Values of these are secrets as a rule: they keep to the way by which a secret is known as one.
+                let secret = top && matches!(name.as_str(), "env" | "headers");
+                let value = if secret { by_name(value) } else { value };
+                Ok((name, expanded(value, false)?))
+            });
+            Value::Object(filled.collect::<Result<_, String>>()?)
+        }
+        other => other,
+    })
+}
+
+/// Members that are one variable and nothing else, as `env:NAME`.
+fn by_name(value: Value) -> Value {
+    let Value::Object(members) = value else { return value };
+    let named = |text: &str| {
+        let name = text.strip_prefix("${")?.strip_suffix('}')?;
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (plain && std::env::var(name).is_ok()).then(|| format!("env:{name}"))
+    };
+    let member = |(name, value): (String, Value)| match value.as_str().and_then(named) {
+        Some(by_name) => (name, Value::String(by_name)),
+        None => (name, value),
+    };
+    Value::Object(members.into_iter().map(member).collect())
+}
+
+fn with_variables(text: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else { break };
+        let (name, default) = match name.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (name, None),
+        };
+        let bare = name.strip_prefix("env:").unwrap_or(name);
+        if bare.contains(':') || bare.is_empty() {
+            return Err(format!(
+                "${{{name}}} is filled in by the client, and not known here: write the value in its place"
+            ));
+        }
+        let value = std::env::var(bare).ok().filter(|value| default.is_none() || !value.is_empty());
+        let value = value.or_else(|| default.map(str::to_owned));
+        out.push_str(before);
+        out.push_str(&value.ok_or_else(|| format!("the variable {bare} of ${{{name}}} is not set: set it"))?);
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(out)
 }
 
 fn client_servers(file: &Path) -> Result<BTreeMap<String, Value>, UsageError> {

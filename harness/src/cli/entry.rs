@@ -5,7 +5,9 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 use clap::Parser;
 
 use super::{
+    about,
     args::{Cli, Command},
+    doctor::doctor,
     error::UsageError,
     explain::explain,
     fuzz::fuzz_server,
@@ -47,6 +49,9 @@ pub fn main() -> ExitCode {
         Command::Cases { command } => show::cases(command),
         Command::Judge { files, format } => show::judge(files, *format),
         Command::Validate(args) => validate(args),
+        Command::Doctor(args) => doctor(args),
+        Command::Completions { shell } => about::completions(*shell),
+        Command::Man { command } => about::man(command.as_deref()),
         Command::Coverage { format, cases } => show::coverage(cases, *format),
     };
     match done {

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{args::InitArgs, config, error::UsageError};
+use super::{args::InitArgs, config, error::UsageError, output};
 
 const WORKFLOW: &str = ".github/workflows/mcp-conform.yml";
 
@@ -25,15 +25,17 @@ enum Target {
 pub(crate) fn init(args: &InitArgs) -> Result<u8, UsageError> {
     let answers = answers(args)?;
     let config = configuration(&answers);
-    if args.print {
-        let mut out = io::stdout();
-        // A pager that was closed has seen enough.
-        let _ = out.write_all(config.as_bytes()).and_then(|()| out.flush());
-        return Ok(0);
-    }
     let mut files = vec![(Path::new(config::FILE), config)];
     if answers.workflow {
         files.push((Path::new(WORKFLOW), workflow()));
+    }
+    if args.print {
+        // Several files are told apart by their names; one alone can be taken as it is.
+        let whole: String = match files.as_slice() {
+            [(_, one)] => one.clone(),
+            more => more.iter().map(|(path, text)| format!("# {}\n{text}\n", path.display())).collect(),
+        };
+        return output::print(&whole);
     }
     // All or nothing: half of it would be taken for the whole.
     for (path, _) in &files {
@@ -55,15 +57,24 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, UsageError> {
     Ok(0)
 }
 
+fn sound_url(text: &str) -> Result<String, UsageError> {
+    let bad = |reason: String| UsageError::flag("url", text, reason, "write http://HOST:PORT/PATH or https://…");
+    match url::Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
+        Ok(url) => Err(bad(format!("{} is no scheme that MCP is served over", url.scheme()))),
+        Err(error) => Err(bad(error.to_string())),
+    }
+}
+
 fn answers(args: &InitArgs) -> Result<Answers, UsageError> {
     let asks = io::stdin().is_terminal() && !args.yes;
     let target = match (&args.server, &args.url) {
         (Some(command), _) => Target::Command(command.clone()),
-        (None, Some(url)) => Target::Url(url.clone()),
+        (None, Some(url)) => Target::Url(sound_url(url)?),
         (None, None) if asks => {
             let text = ask("Command that starts the server, or its URL", "node dist/index.js")?;
             match text.starts_with("http://") || text.starts_with("https://") {
-                true => Target::Url(text),
+                true => Target::Url(sound_url(&text)?),
                 false => Target::Command(text),
             }
         }

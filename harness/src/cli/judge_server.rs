@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     io::{self, IsTerminal},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -26,6 +27,7 @@ use super::{
     plan::{plan, quoted},
     requirements::Sets,
     shard::Part,
+    watch::watch_server,
 };
 use crate::{
     coverage::features,
@@ -34,6 +36,9 @@ use crate::{
 };
 
 pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
+    if args.watch {
+        return watch_server(args);
+    }
     if let Some(file) = &args.fleet {
         return judge_fleet(args, file);
     }
@@ -43,6 +48,11 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
             return Err(UsageError::Other(format!("--{flag} is for the servers of a --fleet\n  leave it out")));
         }
     }
+    judge_once(args).map(|(_, code)| code)
+}
+
+/// One run with its reports, and its exit code.
+pub(super) fn judge_once(args: &RunArgs) -> Result<(Report, u8), UsageError> {
     let args = &config::resolve(args)?;
     let mut options = plan(args)?;
     let cases = options.cases.clone();
@@ -56,7 +66,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
             output::check_writable(path, "report")?;
         }
     }
-    let mut report = perform(args, options)?;
+    let mut report = perform(args, options, last_run(&specs))?;
     report.target.label.clone_from(&args.label);
     report.shard = shard;
     if shard.is_some() {
@@ -72,12 +82,29 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     let policy = Policy { fail_on, max_unverified: args.max_unverified, asked: args.revision.clone() };
     let exit = exit::decide(&report, &policy);
     write_reports(&specs, &report, args, exit)?;
-    Ok(exit.code())
+    Ok((report, exit.code()))
+}
+
+/// How long the run took whose result file this one will replace.
+fn last_run(specs: &[ReportSpec]) -> Option<Duration> {
+    // Only a bar on a terminal asks for it.
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let path = result_file(specs)?;
+    let report = mcp_conform_reports::json::read_from(std::fs::File::open(path).ok()?).ok()?;
+    Duration::try_from_secs_f64(report.cost.took_s).ok().filter(|time| !time.is_zero())
+}
+
+/// The file that keeps the whole result.
+fn result_file(specs: &[ReportSpec]) -> Option<&PathBuf> {
+    specs.iter().filter(|spec| spec.format.renderer().name() == "json").find_map(|spec| spec.path.as_ref())
 }
 
 /// The run itself, with progress and Ctrl-C.
-pub(super) fn perform(args: &RunArgs, options: RunOptions) -> Result<Report, UsageError> {
+pub(super) fn perform(args: &RunArgs, options: RunOptions, last: Option<Duration>) -> Result<Report, UsageError> {
     process::become_subreaper();
+    process::begin();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -89,7 +116,7 @@ pub(super) fn perform(args: &RunArgs, options: RunOptions) -> Result<Report, Usa
     let mut report = runtime.block_on(async {
         tokio::spawn(interrupts(stop));
         let shown = bar.clone();
-        let progress = Arc::new(move |progress: Progress| show_progress(&shown, &progress));
+        let progress = Arc::new(move |progress: Progress| show_progress(&shown, &progress, last));
         run(options, Control { progress, stop: stopped }).await
     });
     bar.finish_and_clear();
@@ -285,8 +312,7 @@ pub(super) fn write_reports(
         _ => Detail::Normal,
     };
     // Commands that play a finding again name the file that it stands in.
-    let file = specs.iter().filter(|spec| spec.format.renderer().name() == "json").find_map(|spec| spec.path.as_ref());
-    let result = file.map(|path| quoted(&path.to_string_lossy()));
+    let result = result_file(specs).map(|path| quoted(&path.to_string_lossy()));
     for spec in specs {
         let options = Options { detail, exit: Some(exit), result: result.clone(), ..Options::default() };
         let renderer = spec.format.renderer();
@@ -307,10 +333,28 @@ fn progress_bar(quiet: bool) -> ProgressBar {
     bar
 }
 
-fn show_progress(bar: &ProgressBar, progress: &Progress) {
+fn show_progress(bar: &ProgressBar, progress: &Progress, last: Option<Duration>) {
     bar.set_length(progress.total as u64);
     bar.set_position(progress.done as u64);
-    bar.set_message(progress.what.clone());
+    let left = match time_left(progress, bar.elapsed(), last) {
+        Some(left) => format!(", about {} s left", left.as_secs().max(1)),
+        None => String::new(),
+    };
+    bar.set_message(format!("{}{left}", progress.what));
+}
+
+/// What is left by the last run, as long as this one is no slower; else by what is done, once that says something.
+fn time_left(progress: &Progress, elapsed: Duration, last: Option<Duration>) -> Option<Duration> {
+    /// The part of the cases that has to be done before it is judged by.
+    const TELLING: f64 = 0.1;
+    if progress.total == 0 || progress.done >= progress.total {
+        return None;
+    }
+    let done = progress.done as f64 / progress.total as f64;
+    if let Some(left) = last.and_then(|last| last.checked_sub(elapsed)).filter(|left| !left.is_zero()) {
+        return Some(left);
+    }
+    (done >= TELLING).then(|| elapsed.mul_f64((1.0 - done) / done))
 }
 
 /// The first Ctrl-C (or TERM) ends the run with a report; the second ends at once.
@@ -363,5 +407,21 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_last_run_or_of_what_is_done() {
+        let seconds = Duration::from_secs;
+        let at = |done| Progress { done, total: 100, what: String::new() };
+        assert_eq!(time_left(&at(1), seconds(2), None), None, "too early to tell");
+        assert_eq!(time_left(&at(50), seconds(10), None), Some(seconds(10)));
+        assert_eq!(time_left(&at(1), seconds(2), Some(seconds(30))), Some(seconds(28)));
+        assert_eq!(time_left(&at(50), seconds(40), Some(seconds(30))), Some(seconds(40)), "slower than the last one");
+        assert_eq!(time_left(&at(100), seconds(40), None), None);
     }
 }

@@ -1,9 +1,11 @@
 //! The command line.
 
+mod about;
 mod args;
 mod baseline;
 mod by_hand;
 mod config;
+mod doctor;
 mod entry;
 mod error;
 mod explain;
@@ -19,6 +21,7 @@ mod requirements;
 mod shard;
 mod show;
 mod validate;
+mod watch;
 mod wire;
 
 pub use entry::main;

@@ -47,7 +47,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, UsageError> {
         RunArgs { trace: Some(kept.folder.clone()), report: Vec::new(), fail_on: None, max_unverified: None, ..run };
     let options = plan(&run)?;
     output::print(&format!("replaying {}\n", line_of(finding)))?;
-    let report = perform(&run, options)?;
+    let report = perform(&run, options, None)?;
     if report.target.status != TargetStatus::Ok || report.interrupted.is_some() {
         let exit =
             exit::decide(&report, &Policy { fail_on: exit::FailOn::Never, max_unverified: None, asked: Vec::new() });

@@ -56,7 +56,9 @@ fn render(args: &ReportArgs) -> Result<u8, UsageError> {
     if !args.revision.is_empty() {
         reports.iter_mut().for_each(|report| narrow(report, &args.revision));
     }
-    let format = args.format.unwrap_or_else(Format::terminal);
+    // Several servers make no page for a terminal; Markdown reads well on one.
+    let default = || if reports.len() > 1 && !args.support { Format::markdown() } else { Format::terminal() };
+    let format = args.format.unwrap_or_else(default);
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,

@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 
 use crate::{trace::Secrets, wire::Limits};
 
@@ -52,7 +55,8 @@ pub struct Bench {
     conversations: AtomicU32,
     requests: AtomicU64,
     process_starts: AtomicU64,
-    waited_us: AtomicU64,
+    /// When was waited on purpose, from and to; waits side by side overlap.
+    waits: Mutex<Vec<(Instant, Instant)>>,
     slowest_start_us: AtomicU64,
     /// Processes that may be starting at once: a start is work for a whole core, and more than there are only make each
     /// other late.
@@ -71,7 +75,7 @@ impl Bench {
             conversations: AtomicU32::new(1),
             requests: AtomicU64::new(0),
             process_starts: AtomicU64::new(0),
-            waited_us: AtomicU64::new(0),
+            waits: Mutex::default(),
             slowest_start_us: AtomicU64::new(0),
             starting: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, NonZero::get))),
             sessions: Mutex::default(),
@@ -144,9 +148,11 @@ impl Bench {
         (self.slowest_start() * 4).min(self.deadlines.start)
     }
 
-    /// Time that was waited on purpose: a deadline that passed, a process that had to be given time to end.
+    /// Time that was waited on purpose until now: a deadline that passed, a process that had to be given time to end.
     pub fn count_wait(&self, time: Duration) {
-        self.waited_us.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let now = Instant::now();
+        let from = now.checked_sub(time).unwrap_or(now);
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).push((from, now));
     }
 
     pub fn requests(&self) -> u64 {
@@ -157,7 +163,35 @@ impl Bench {
         self.process_starts.load(Ordering::Relaxed)
     }
 
+    /// How long something was waited for by the clock: what was waited for side by side counts once.
     pub fn waited(&self) -> Duration {
-        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        waits.sort_unstable();
+        let mut total = Duration::ZERO;
+        let mut counted: Option<Instant> = None;
+        for (from, to) in waits {
+            let from = counted.map_or(from, |counted| counted.max(from));
+            total += to.saturating_duration_since(from);
+            counted = Some(counted.map_or(to, |counted| counted.max(to)));
+        }
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_side_by_side_count_once() {
+        let bench = Bench::new(Deadlines::default(), Limits::default(), Arc::default());
+        tokio::time::advance(Duration::from_secs(10)).await;
+        bench.count_wait(Duration::from_secs(4));
+        bench.count_wait(Duration::from_secs(3));
+        assert_eq!(bench.waited(), Duration::from_secs(4));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        bench.count_wait(Duration::from_secs(6));
+        bench.count_wait(Duration::from_secs(1));
+        assert_eq!(bench.waited(), Duration::from_secs(9));
     }
 }

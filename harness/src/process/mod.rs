@@ -14,5 +14,5 @@ pub use command::{CommandError, CommandSpec, StartError, StartErrorKind};
 pub(crate) use drain::drain;
 pub use drain::{STDERR_HEAD, STDERR_TAIL};
 pub use owned::{Killer, Process, Signal, Spawned, spawn, spawn_without_stdin};
-pub use registry::{end_all, living, starts};
+pub use registry::{begin, end_all, living, starts};
 pub use tree::become_subreaper;

@@ -29,7 +29,7 @@ pub fn living() -> Vec<u32> {
 }
 
 /// Kills every server that still runs, with everything that it started, and waits (not longer than five seconds) until
-/// they are gone. No server can be started afterwards.
+/// they are gone. No server can be started afterwards, until [`begin`] is called.
 pub async fn end_all() {
     CLOSED.store(true, Ordering::SeqCst);
     let handles: Vec<Handle> = lock().values().cloned().collect();
@@ -43,6 +43,11 @@ pub async fn end_all() {
     };
     // What does not die from KILL sits in the kernel; nothing more can be done about it.
     let _ = timeout(Duration::from_secs(5), gone).await;
+}
+
+/// Servers may be started again: one process may run after another, never beside it.
+pub fn begin() {
+    CLOSED.store(false, Ordering::SeqCst);
 }
 
 pub(super) fn is_closed() -> bool {

@@ -106,3 +106,45 @@ fn the_proposals_of_init_are_sound() {
         ran.refused(&["--name nobody: does not stand in mcp-conform.toml"]);
     }
 }
+
+#[test]
+fn what_clients_write_for_a_variable_is_filled_in() {
+    let cli = Cli::new().with("FAULT_OF_MINE", "id-number-from-string").with("KEY_OF_MINE", "sesame-opens");
+    let with = |value: &str| {
+        let json = format!(
+            r#"{{"mcpServers": {{"ours": {{"command": "{BINARY}", "args": ["reference-server", "--", "--fault", "{value}"],
+                "env": {{"PLAIN": "${{KEY_OF_MINE}}"}}}}}}}}"#
+        );
+        cli.file("client.json", &json);
+        cli.judge(&["--from", "client.json", "--case", "ids-echoed", "--report", "json:out.json"])
+    };
+    for value in ["${FAULT_OF_MINE}", "${env:FAULT_OF_MINE}", "${NOWHERE_SET:-id-number-from-string}"] {
+        with(value).is(1, &["the id did not come back as it was"]);
+        assert!(!cli.read("out.json").contains("sesame"));
+    }
+    with("${NOWHERE_SET}").refused(&["client.json", "the variable NOWHERE_SET of ${NOWHERE_SET} is not set"]);
+    with("${input:key}").refused(&["${input:key} is filled in by the client", "write the value in its place"]);
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_told_in_words_of_the_file() {
+    let with = |toml: &str, told: &[&str]| {
+        let cli = Cli::new();
+        cli.file("mcp-conform.toml", toml);
+        let ran = cli.run(["run"]);
+        assert!(!ran.stderr.contains("untagged") && !ran.stderr.contains("variant"), "{}", ran.stderr);
+        ran.refused(told);
+    };
+    with("[servers.a]\ncommand = 3\n", &["mcp-conform.toml:2", "a command is a text, or a list of texts"]);
+    with("[servers.a]\ncommand = \"x\"\ntools = 3\n", &["mcp-conform.toml:3", "a text, or a list of texts"]);
+    with("[run]\nfail-on = \"wran\"\n", &["mcp-conform.toml:2", "unknown value `wran`", "did you mean warn?"]);
+}
+
+#[test]
+fn init_shows_all_that_it_would_write_and_takes_no_other_scheme() {
+    let cli = Cli::new();
+    let shown = cli.run(["init", "--print", "--workflow", "--server", "x"]).is(0, &[]).stdout;
+    assert!(shown.contains("[servers.main]") && shown.contains(".github/workflows") && shown.contains("runs-on:"));
+    cli.run(["init", "--url", "ftp://host/x"]).refused(&["ftp is no scheme", "https://"]);
+    assert_eq!(std::fs::read_dir(cli.folder()).unwrap().count(), 0, "nothing was written");
+}

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod baseline;
+mod comfort;
 mod config;
 mod demo;
 mod ending;

@@ -66,6 +66,7 @@ fn several_files_make_a_matrix() {
         assert!(ran.stdout.contains(has), "{format} has no {has}");
     }
     cli.run(["report", SAMPLE, "other.json", "--format", "junit"]).is(2, &["html, markdown and json"]);
+    cli.run(["report", SAMPLE, "other.json"]).is(0, &["## MCP conformance of 2 servers"]);
     // One server stays one result, two make a file that is read like two.
     cli.run(["report", "merge", SAMPLE, SAMPLE, "-o", "one.json"]).is(0, &[]);
     assert_eq!(cli.json("one.json")["summary"]["warn"], 23);

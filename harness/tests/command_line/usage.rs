@@ -130,6 +130,7 @@ fn case_files() {
     cli.file("check.yaml", &case("check", "check: {name: pagination.wlak, judges: {ends: own/ends}}"));
     run("check.yaml").refused(&["there is no check named pagination.wlak", "pagination.walk"]);
     cli.run(["cases", "check", "check.yaml"]).refused(&["there is no check named"]);
+    cli.run(["cases", "check", "tools-list-bogus-cursor.yaml"]).refused(&["which stands in the suite"]);
     cli.run(["cases", "check", "none"]).refused(&["none cannot be read"]);
     cli.run(["list", "--cases", "broken.yaml"]).refused(&["broken.yaml"]);
 }

@@ -55,9 +55,14 @@ impl Sheet {
 
     /// Appends a text, escaped.
     pub(super) fn put(&mut self, style: Style, text: &str) -> &mut Self {
-        let text = text::clean(text);
+        let mut text = text::clean(text);
         if text.is_empty() {
             return self;
+        }
+        // In the log of a GitHub step, a line that begins so is a command.
+        let begins = self.out.rsplit('\n').next().unwrap_or_default().chars().all(|c| c == ' ');
+        if begins && text.trim_start().starts_with("::") {
+            text = text.replacen("::", "\\x3A:", 1);
         }
         if self.styled && style != PLAIN {
             self.out.push_str(&format!("{style}{text}{style:#}"));
@@ -136,5 +141,19 @@ impl Sheet {
     pub(super) fn label(&mut self, label: &str) -> &mut Self {
         let columns = LABEL.saturating_sub(text::width(label));
         self.indent(2).put(DIM, label).indent(columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_begins_a_command_of_a_log() {
+        let mut sheet = Sheet::new(40, false);
+        sheet.paragraph(4, PLAIN, &format!("{} ::set-output name=x::y", "x".repeat(34)));
+        sheet.put(PLAIN, "a ").put(PLAIN, "::stays").end();
+        let page = sheet.into_string();
+        assert!(page.contains("\n    \\x3A:set-output name=x::y\n") && page.contains("a ::stays"), "{page}");
     }
 }
