@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use crate::catalogue::ContestedRef;
+use crate::catalogue::{Catalogue, ContestedRef, Row};
 
 /// One item of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,33 @@ impl Contested {
 
     pub fn get(item: u16) -> Option<&'static Self> {
         Self::all().iter().find(|contested| contested.item == item)
+    }
+
+    /// The rows that it touches.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
+        let item = self.item;
+        let touched = move |row: &&Row| row.contested.iter().any(|contested| contested.item == item);
+        Catalogue::get().rows().iter().filter(touched)
+    }
+
+    /// The addresses of its threads. Bare names are repositories of the protocol's own; a bare number is of the last one named.
+    pub fn links(&self) -> Vec<String> {
+        const OWNER: &str = "modelcontextprotocol";
+        let mut last = "spec";
+        let mut out = Vec::new();
+        for thread in &self.threads {
+            let (repository, number) = thread.split_once('#').unwrap_or((thread, ""));
+            if !repository.is_empty() {
+                last = repository;
+            }
+            let repository = match last {
+                "spec" => format!("{OWNER}/{OWNER}"),
+                bare if !bare.contains('/') => format!("{OWNER}/{bare}"),
+                whole => whole.to_owned(),
+            };
+            out.push(format!("https://github.com/{repository}/issues/{number}"));
+        }
+        out
     }
 
     /// `C32. **Title.** Text. (repository#number)` on one line; every other line is for readers of the file.
@@ -56,7 +83,7 @@ const LIST: &str = include_str!("../catalogue/contested.md");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalogue, load::suite};
+    use crate::load::suite;
 
     #[test]
     fn every_item_that_a_row_names_is_in_the_list() {
@@ -75,6 +102,10 @@ mod tests {
         assert_eq!(item.title, "Integer ids beyond 2^53-1");
         assert!(item.text.contains("Fails: no answer"));
         assert_eq!(item.threads, ["frontman-ai/frontman#1557"]);
+        assert_eq!(
+            Contested::get(26).map(Contested::links).unwrap_or_default(),
+            [336, 293].map(|n| format!("https://github.com/modelcontextprotocol/conformance/issues/{n}"))
+        );
         assert!(Contested::get(4).is_some_and(|item| item.threads == ["LIghtJUNction/OniMods#461"]));
     }
 

@@ -49,6 +49,10 @@ pub struct RequirementText {
     pub level: Level,
     pub grade: Grade,
     pub requirement: &'static str,
+    /// How a breach is looked for.
+    pub how: &'static str,
+    /// A server that breaks it.
+    pub broken_by: &'static str,
     pub link: String,
     pub remedy: Option<&'static str>,
     pub contested: Vec<ContestedRef>,
@@ -109,6 +113,8 @@ fn requirement_text(row: &'static Row, cases: &[Case]) -> RequirementText {
         level: row.level,
         grade: row.grade,
         requirement: row.requirement,
+        how: row.how_to_observe,
+        broken_by: row.negative_example,
         link: row.link(),
         remedy: row.remedy(),
         contested: row.contested.clone(),

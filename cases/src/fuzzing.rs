@@ -8,6 +8,7 @@ pub fn case_script(data: &[u8]) {
     if let Err(faults) = parse(Source { name: "fuzz.yaml".into(), text: text.into() }) {
         assert!(!faults.is_empty(), "a refused script has at least one fault");
         for fault in faults.iter().take(8) {
+            assert!(text.get(fault.span.start..fault.span.end).is_some(), "a fault lies in the script");
             assert!(!fault.render(false).is_empty());
         }
     }

@@ -23,7 +23,7 @@ fn main() {
 mod unix {
     use std::{
         error::Error,
-        io::{self, BufRead, BufReader, Write},
+        io::{self, BufRead, BufReader, Read, Write},
         path::{Path, PathBuf},
         process::{Command, Stdio},
         sync::Arc,
@@ -37,7 +37,10 @@ mod unix {
         wire::Limits,
     };
     use mcp_conform_schemas::Era;
-    use nix::sys::resource::{Usage, UsageWho, getrusage};
+    use nix::sys::{
+        resource::{Usage, UsageWho, getrusage},
+        time::TimeValLike,
+    };
     use serde_json::{Value, json};
 
     type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -49,6 +52,7 @@ mod unix {
         let binary = binary()?;
         list(&binary)?;
         exchanges()?;
+        reference(&binary)?;
         run(&binary)
     }
 
@@ -95,6 +99,41 @@ mod unix {
             "exchange of 2 KB over stdio, {EXCHANGES} of them: {:.1} µs of our CPU time, a bare loop {:.1} µs",
             micros(driven),
             micros(bare)
+        );
+        Ok(())
+    }
+
+    /// How fast the reference server is when nobody holds it up: pings that do not wait for each other.
+    fn reference(binary: &Path) -> Outcome<()> {
+        const PINGS: usize = 200_000;
+        let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let mut child =
+            Command::new(binary).arg("reference-server").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut stdin = child.stdin.take().ok_or("no stdin")?;
+        let mut stdout = child.stdout.take().ok_or("no stdout")?;
+        let lines: String =
+            (0..PINGS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
+        let started = Instant::now();
+        let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).map(|()| stdin));
+        let (mut answered, mut bytes) = (0, vec![0; 64 * 1024]);
+        while answered < PINGS {
+            let read = stdout.read(&mut bytes)?;
+            if read == 0 {
+                return Err(format!("the server ended after {answered} pings").into());
+            }
+            answered += bytes.iter().take(read).filter(|byte| **byte == b'\n').count();
+        }
+        let took = started.elapsed();
+        let stdin = writer.join().map_err(|_| "the writer panicked")??;
+        drop(stdin);
+        child.wait()?;
+        let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let each = (used(&after)? - used(&before)?) / u32::try_from(PINGS)?;
+        #[expect(clippy::cast_precision_loss, reason = "for reading")]
+        let each_second = PINGS as f64 / took.as_secs_f64();
+        println!(
+            "reference server: {each_second:.0} pings a second over stdio, {:.1} µs of its CPU time each (goal: 40000)",
+            micros(each)
         );
         Ok(())
     }
@@ -175,9 +214,13 @@ mod unix {
 
     /// Of this process, in user and system mode.
     fn cpu() -> Outcome<Duration> {
-        let usage: Usage = getrusage(UsageWho::RUSAGE_SELF)?;
+        used(&getrusage(UsageWho::RUSAGE_SELF)?)
+    }
+
+    fn used(usage: &Usage) -> Outcome<Duration> {
         let (user, system) = (usage.user_time(), usage.system_time());
-        let micros = (user.tv_sec() + system.tv_sec()) * 1_000_000 + user.tv_usec() + system.tv_usec();
+        // Not `tv_usec`, whose type is another one on macOS.
+        let micros = user.num_microseconds() + system.num_microseconds();
         Ok(Duration::from_micros(u64::try_from(micros)?))
     }
 

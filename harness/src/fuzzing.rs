@@ -1,11 +1,15 @@
 //! Bodies of the fuzz targets that are no matter of the wire alone, also run from fixed seeds as tests.
 
+mod matcher;
+mod rounds;
+
 use arbitrary::Unstructured;
 use mcp_conform_schemas::{InstanceSchema, generate::Generator};
 use serde_json::{Map, Value, json};
 
 use crate::transport::{Answer, Piece};
 
+pub use self::{matcher::matcher, rounds::mrtr_round_trip};
 pub use crate::{
     trace::trace_file,
     wire::fuzzing::{jsonrpc_line, sse_decode},
@@ -209,6 +213,16 @@ mod tests {
     }
 
     #[test]
+    fn patterns_mean_what_a_plain_reading_says() {
+        generated(20_000, &[], matcher);
+    }
+
+    #[test]
+    fn rounds_go_on_as_they_should() {
+        generated(400, &[], mrtr_round_trip);
+    }
+
+    #[test]
     fn generated_values_are_what_they_are_said_to_be() {
         generated(400, &[], schema_generate);
     }
@@ -217,7 +231,9 @@ mod tests {
     fn the_seeds_hold() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds");
         type Body = fn(&[u8]);
-        let targets: [(&str, Body); 4] = [
+        let targets: [(&str, Body); 6] = [
+            ("matcher", matcher),
+            ("mrtr_round_trip", mrtr_round_trip),
             ("http_answer", http_answer),
             ("schema_generate", schema_generate),
             ("case_script", case_script),

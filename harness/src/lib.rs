@@ -10,6 +10,7 @@ pub mod fuzz;
 pub mod fuzzing;
 pub mod process;
 pub mod proof;
+pub mod repro;
 pub mod rules;
 pub mod run;
 pub mod script;

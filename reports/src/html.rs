@@ -28,7 +28,7 @@ use support::SupportView;
 pub struct Html;
 
 /// Beyond that a page is not read, and the result file has it all.
-const BOUNDS: Bounds = Bounds { entries: 5_000, variants: 12, around: 3_000 };
+const BOUNDS: Bounds<'_> = Bounds { entries: 5_000, variants: 12, around: 3_000, result: None };
 /// Characters of a message.
 const MESSAGE: usize = 1_000;
 
@@ -128,7 +128,8 @@ impl Page {
         let mut entries_list = Vec::new();
         if full {
             let left;
-            (entries_list, left) = entry::entries(report, "", |_| true, BOUNDS);
+            (entries_list, left) =
+                entry::entries(report, "", |_| true, Bounds { result: options.result.as_deref(), ..BOUNDS });
             if left > 0 {
                 alerts.push(Alert {
                     title: "Not everything is here".to_owned(),
@@ -203,7 +204,8 @@ fn alerts(report: &Report) -> Vec<Alert> {
     if !stale.is_empty() {
         out.push(Alert {
             title: "The baseline is stale".to_owned(),
-            text: "What these lines name is no failure any more: take them out, or run with --baseline-update.".to_owned(),
+            text: "What these lines name is no failure any more: take them out, or run with --baseline-update."
+                .to_owned(),
             lines: stale.into_iter().take(40).collect(),
         });
     }

@@ -14,6 +14,7 @@ pub mod html;
 pub mod join;
 pub mod json;
 pub mod junit;
+pub mod key;
 pub mod markdown;
 pub mod matrix;
 pub mod merge;

@@ -347,6 +347,9 @@ pub struct Evidence {
     /// A command that provokes it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repro: Option<String>,
+    /// A shell line that provokes it again and needs nothing of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<String>,
     /// Trace file name and event number, when a trace is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRef>,

@@ -8,6 +8,8 @@ use crate::text;
 pub(crate) const MESSAGE: usize = 1_000;
 /// Characters of a command to be copied.
 const COMMAND: usize = 4_000;
+/// A shell line is whole or of no use.
+const BY_HAND: usize = 20_000;
 /// Columns and rows of an excerpt.
 const COLUMNS: usize = 100;
 const ROWS: usize = 8;
@@ -79,6 +81,7 @@ pub(crate) fn lines(report: &Report, result: &CheckResult) -> Vec<String> {
     }
     put("fix", result.fix.as_deref().unwrap_or_default(), MESSAGE);
     put("repro", result.evidence.repro.as_deref().unwrap_or_default(), COMMAND);
+    put("by hand", result.evidence.by_hand.as_deref().unwrap_or_default(), BY_HAND);
     if let Some(trace) = &result.evidence.trace {
         put("trace", &format!("{}, event {}", text::bounded(&trace.file, 300), trace.event), MESSAGE);
     }

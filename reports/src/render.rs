@@ -72,11 +72,13 @@ pub struct Options {
     pub detail: Detail,
     /// How the run ends, told at the end of a report where it is known.
     pub exit: Option<Exit>,
+    /// The result file that holds this report, as a word for a shell, for commands that name it.
+    pub result: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { width: 100, styled: false, detail: Detail::Normal, exit: None }
+        Self { width: 100, styled: false, detail: Detail::Normal, exit: None, result: None }
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::key;
 use crate::model::{CheckResult, Excuse, ExcuseKind, Report, RequirementInfo, Summary, TargetStatus, Verdict};
 use crate::order;
 use crate::plain;
@@ -190,10 +191,7 @@ fn one(report: &Report, result: &CheckResult, rule: usize) -> Value {
             "logicalLocations": [{"fullyQualifiedName": text::clean(&place), "kind": "module"}],
         }],
         // Not the message: what a server says of its fault changes from run to run.
-        "partialFingerprints": {"mcpConformFinding/v1": text::clean(&text::bounded(
-            &[&*result.revision, &*result.transport, &*result.requirement, &*result.check, &*result.subject].join("/"),
-            500,
-        ))},
+        "partialFingerprints": {"mcpConformFinding/v1": text::clean(&text::bounded(&key::place(result), 500))},
         "properties": {
             "verdict": result.verdict.as_str(),
             "check": text::clean(&text::bounded(&result.check, 200)),

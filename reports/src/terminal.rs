@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use crate::excerpt;
+use crate::key;
 use crate::merge::{self, Finding, Reason, Variant};
 use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Summary, TargetStatus, Verdict};
 use crate::render::{Detail, Options, Renderer};
@@ -87,10 +88,15 @@ impl Bounds {
 /// Characters of a command to be copied. Beyond that nobody copies it from a terminal.
 const COMMAND: usize = 4_000;
 
+/// A shell line is whole or of no use.
+const BY_HAND: usize = 20_000;
+
 struct Page {
     sheet: Sheet,
     bounds: Bounds,
     detail: Detail,
+    /// The result file, for commands that name it.
+    result: Option<String>,
 }
 
 impl Page {
@@ -100,6 +106,7 @@ impl Page {
             sheet: Sheet::new(options.width, options.styled),
             bounds: Bounds::of(options.detail),
             detail: options.detail,
+            result: options.result.clone(),
         };
         page.head(report);
         if report.target.status == TargetStatus::Ok {
@@ -377,8 +384,16 @@ impl Page {
     }
 
     fn repro(&mut self, result: &CheckResult) {
-        if let Some(repro) = &result.evidence.repro {
-            self.sheet.verbatim("repro", PLAIN, &text::bounded(repro, COMMAND));
+        let replay = self.result.as_ref().and_then(|file| key::replay(file, result));
+        match (&result.evidence.repro, replay) {
+            (_, Some(replay)) => drop(self.sheet.verbatim("repro", PLAIN, &replay)),
+            (Some(repro), None) => drop(self.sheet.verbatim("repro", PLAIN, &text::bounded(repro, COMMAND))),
+            (None, None) => {}
+        }
+        if self.detail == Detail::Verbose
+            && let Some(line) = &result.evidence.by_hand
+        {
+            self.sheet.verbatim("by hand", PLAIN, &text::bounded(line, BY_HAND));
         }
     }
 

@@ -3,12 +3,14 @@
 
 use serde_json::Value;
 
-/// Says what is wrong with a value, or nothing if it fits.
-pub(crate) fn mismatch(schema: &Value, value: &Value) -> Option<String> {
-    check(schema, value, "")
+use crate::bugs::Bug;
+
+/// Says what is wrong with a value, or nothing if it fits; a bug may look away.
+pub(crate) fn mismatch(schema: &Value, value: &Value, bug: Option<Bug>) -> Option<String> {
+    check(schema, value, bug, "")
 }
 
-fn check(schema: &Value, value: &Value, at: &str) -> Option<String> {
+fn check(schema: &Value, value: &Value, bug: Option<Bug>, at: &str) -> Option<String> {
     let place = if at.is_empty() { "the value" } else { at };
     if let Some(kind) = schema.get("type").and_then(Value::as_str)
         && !has_type(value, kind)
@@ -17,11 +19,13 @@ fn check(schema: &Value, value: &Value, at: &str) -> Option<String> {
     }
     if let Some(choices) = schema.get("enum").and_then(Value::as_array)
         && !choices.contains(value)
+        && !(bug == Some(Bug::EnumCaseBlind) && choices.iter().any(|choice| same_letters(choice, value)))
     {
         return Some(format!("{place} is none of the listed values"));
     }
     let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
-    if let Some(number) = value.as_f64() {
+    let unbounded = |number: f64| bug == Some(Bug::LargeNumbersPass) && number.abs() > 9_007_199_254_740_992.0;
+    if let Some(number) = value.as_f64().filter(|number| !unbounded(*number)) {
         if bound("minimum").is_some_and(|least| number < least) {
             return Some(format!("{place} is too small"));
         }
@@ -43,7 +47,10 @@ fn check(schema: &Value, value: &Value, at: &str) -> Option<String> {
             return Some(format!("{place} has too many items"));
         }
         if let Some(schema) = schema.get("items") {
-            return items.iter().enumerate().find_map(|(index, item)| check(schema, item, &format!("{at}/{index}")));
+            return items
+                .iter()
+                .enumerate()
+                .find_map(|(index, item)| check(schema, item, bug, &format!("{at}/{index}")));
         }
     }
     if let Some(object) = value.as_object() {
@@ -57,10 +64,11 @@ fn check(schema: &Value, value: &Value, at: &str) -> Option<String> {
             let place = format!("{at}/{name}");
             match properties.and_then(|properties| properties.get(name)) {
                 Some(schema) => {
-                    if let Some(fault) = check(schema, value, &place) {
+                    if let Some(fault) = check(schema, value, bug, &place) {
                         return Some(fault);
                     }
                 }
+                None if bug == Some(Bug::UnderscorePasses) && name.starts_with('_') => {}
                 None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
                     return Some(format!("{place} is not known"));
                 }
@@ -69,6 +77,10 @@ fn check(schema: &Value, value: &Value, at: &str) -> Option<String> {
         }
     }
     None
+}
+
+fn same_letters(one: &Value, other: &Value) -> bool {
+    matches!((one.as_str(), other.as_str()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other))
 }
 
 fn has_type(value: &Value, kind: &str) -> bool {
@@ -102,7 +114,10 @@ mod tests {
             "required": ["count"],
             "additionalProperties": false,
         });
-        assert_eq!(mismatch(&schema, &json!({"count": 5.0, "name": "abc", "colour": "red", "tags": ["x"]})), None);
+        assert_eq!(
+            mismatch(&schema, &json!({"count": 5.0, "name": "abc", "colour": "red", "tags": ["x"]}), None),
+            None
+        );
         for wrong in [
             json!([]),
             json!({}),
@@ -117,7 +132,7 @@ mod tests {
             json!({"count": 1, "tags": ["a", "b"]}),
             json!({"count": 1, "more": true}),
         ] {
-            assert!(mismatch(&schema, &wrong).is_some(), "{wrong}");
+            assert!(mismatch(&schema, &wrong, None).is_some(), "{wrong}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! One request while it is served: [`Call`] tells the features who asked and what that client can do, carries their
 //! progress and log messages, and asks the client for input in the way of its era. Features end early by a [`Stop`].
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use serde_json::{Map, Value, json};
 
 use crate::arguments::mismatch;
+use crate::bugs::{Bug, Notebook};
 use crate::faults::Fault;
 use crate::forms::break_form;
 use crate::json::{Body, Message, Params, Raw, RpcError};
@@ -55,6 +56,8 @@ struct Flow {
     answers: Map<String, Value>,
     responses: Map<String, Value>,
     rounds: u64,
+    /// Tells flows of the same request apart; drawn with the first state.
+    number: Option<u64>,
 }
 
 /// One thing that the client is asked for.
@@ -95,6 +98,20 @@ impl Call {
 
     pub(crate) fn has(&self, fault: Fault) -> bool {
         self.server.has(fault)
+    }
+
+    pub(crate) fn bug(&self, bug: Bug) -> bool {
+        self.server.bug(bug)
+    }
+
+    /// What a deep bug remembers of this client; of a modern one nothing is known that would tell it from others.
+    pub(crate) fn notebook(&self) -> MutexGuard<'_, Notebook> {
+        lock(self.session.as_ref().map_or(&self.server.notebook, |session| &session.notebook))
+    }
+
+    /// Whether the client reads standard output.
+    pub(crate) fn is_over_pipe(&self) -> bool {
+        self.session.as_ref().map_or(self.pipe, |session| session.is_over_pipe())
     }
 
     /// Reports progress, if the client gave a token.
@@ -146,7 +163,12 @@ impl Call {
     /// Reads the retry part of a request that may be answered in several rounds (2026-07-28).
     pub(crate) async fn open_flow(&mut self, method: &str, subject: &Value, params: &Params) -> Result<(), Stop> {
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
-        self.flow.bound_to = json!([method, subject, digest(&arguments)]);
+        self.flow.bound_to = match method {
+            "prompts/get" | "resources/read" if self.bug(Bug::StateOfAnyContent) => {
+                json!(["content", digest(&arguments)])
+            }
+            _ => json!([method, subject, digest(&arguments)]),
+        };
         if !self.modern() {
             return Ok(());
         }
@@ -173,6 +195,7 @@ impl Call {
         if opened.is_none() && self.has(Fault::HostileStateHangs) {
             return std::future::pending().await;
         }
+        let text = state;
         let state = opened.ok_or_else(refused)?;
         if state.get("for") != Some(&self.flow.bound_to) && !self.has(Fault::StateNotBound) {
             return Err(refused());
@@ -181,7 +204,16 @@ impl Call {
         if expired && !self.has(Fault::StateNeverExpires) {
             return Err(refused());
         }
+        if self.bug(Bug::StateUsedTwice) && !lock(&self.server.notebook).used_states.insert(text.to_owned()) {
+            // The flow was taken out of the table with its end, and is waited for.
+            return std::future::pending().await;
+        }
         self.flow.answers = state.get("answers").and_then(Value::as_object).cloned().unwrap_or_default();
+        if self.bug(Bug::FlowsShareAnswers) {
+            let shared = lock(&self.server.notebook).answers.get(&self.flow.bound_to.to_string()).cloned();
+            self.flow.answers = shared.unwrap_or_default();
+        }
+        self.flow.number = state.get("flow").and_then(Value::as_u64);
         self.flow.rounds = state.get("rounds").and_then(Value::as_u64).unwrap_or(0);
         self.flow.responses = responses;
         if self.has(Fault::ExtraResponsesRefused)
@@ -235,6 +267,11 @@ impl Call {
                     missing.insert((*key).to_owned(), self.input_request(input));
                 }
             }
+        }
+        let first = questions.first().is_some_and(|(key, _)| !missing.contains_key(*key));
+        if !first && questions.len() > missing.len() && self.bug(Bug::SecondAnswerFirst) {
+            self.server.fatal.cancel();
+            return std::future::pending().await;
         }
         if self.is_held_up_by_elicitation(questions) {
             return std::future::pending().await;
@@ -439,8 +476,12 @@ impl Call {
             "for": self.flow.bound_to,
             "answers": self.flow.answers,
             "rounds": self.flow.rounds + 1,
+            "flow": self.flow.number.unwrap_or_else(|| self.server.count()),
             "until": self.server.now() + self.server.config.state_lifetime.as_secs(),
         });
+        if self.bug(Bug::FlowsShareAnswers) {
+            lock(&self.server.notebook).answers.insert(self.flow.bound_to.to_string(), self.flow.answers.clone());
+        }
         let mut result = Map::new();
         let kind = if self.has(Fault::InterimCalledIncomplete) { "incomplete" } else { "input_required" };
         result.insert("resultType".to_owned(), json!(kind));
@@ -474,7 +515,8 @@ impl Call {
             Input::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {
                 Some("accept") => {
                     let content = answer.get("content").cloned().unwrap_or_else(|| json!({}));
-                    mismatch(schema, &content).map_or(Ok(answer), |why| Err(format!("the answer does not fit: {why}")))
+                    mismatch(schema, &content, None)
+                        .map_or(Ok(answer), |why| Err(format!("the answer does not fit: {why}")))
                 }
                 Some("decline" | "cancel") => Ok(answer),
                 _ => Err("the answer has no known action".to_owned()),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 
+use crate::bugs::{Bug, BugInfo, bugs};
 use crate::config::{AnswerForm, Config, Eras, LEGACY_VERSIONS, Tier};
 use crate::faults::{FaultInfo, Faults, faults};
 use crate::process;
@@ -28,7 +29,13 @@ struct Args {
     /// Lists what can be broken.
     #[arg(long)]
     list_faults: bool,
-    /// The form of that list.
+    /// A deep bug, as a fuzzer has to find it.
+    #[arg(long, value_name = "NAME")]
+    bug: Option<String>,
+    /// Lists the deep bugs.
+    #[arg(long, conflicts_with = "list_faults")]
+    list_bugs: bool,
+    /// The form of these lists.
     #[arg(long, value_enum, default_value = "text")]
     format: FormatArg,
     /// Which eras are served.
@@ -109,7 +116,12 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     if args.list_faults {
-        return list(args.format);
+        let text = |info: &FaultInfo| format!("{:<38} {:?}  {}\n", info.name, info.tier, info.what);
+        return list(args.format, faults(), text, row);
+    }
+    if args.list_bugs {
+        let text = |info: &BugInfo| format!("{:<26} {}  {}\n", info.name, info.messages, info.what);
+        return list(args.format, bugs(), text, bug_row);
     }
     let config = match config(&args) {
         Ok(config) => config,
@@ -156,6 +168,9 @@ fn config(args: &Args) -> Result<Config, String> {
             .map(|name| known(name).ok_or_else(|| format!("{name:?} is no legacy version")))
             .collect::<Result<_, _>>()?;
     }
+    if let Some(name) = &args.bug {
+        config.bug = Some(Bug::parse(name).map_err(|error| error.to_string())?);
+    }
     for name in &args.fault {
         let fault = Faults::parse(name).map_err(|error| error.to_string())?;
         config.faults = config.faults.and(fault);
@@ -167,15 +182,10 @@ fn config(args: &Args) -> Result<Config, String> {
     Ok(config)
 }
 
-fn list(format: FormatArg) -> ExitCode {
+fn list<T>(format: FormatArg, rows: &[T], text: impl Fn(&T) -> String, json: impl Fn(&T) -> Value) -> ExitCode {
     let text = match format {
-        FormatArg::Json => {
-            let rows: Vec<Value> = faults().iter().map(row).collect();
-            format!("{:#}\n", Value::Array(rows))
-        }
-        FormatArg::Text => {
-            faults().iter().map(|info| format!("{:<38} {:?}  {}\n", info.name, info.tier, info.what)).collect()
-        }
+        FormatArg::Json => format!("{:#}\n", Value::Array(rows.iter().map(json).collect())),
+        FormatArg::Text => rows.iter().map(text).collect(),
     };
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -199,6 +209,19 @@ fn row(info: &FaultInfo) -> Value {
         "transports": info.transports.iter().map(|transport| format!("{transport:?}").to_lowercase()).collect::<Vec<_>>(),
         "breaks": requirements(info.breaks),
         "collateral": requirements(info.collateral),
+    })
+}
+
+fn bug_row(info: &BugInfo) -> Value {
+    let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
+    json!({
+        "name": info.name,
+        "what": info.what,
+        "eras": info.eras.iter().map(|era| lower(era)).collect::<Vec<_>>(),
+        "transports": info.transports.iter().map(|transport| lower(transport)).collect::<Vec<_>>(),
+        "messages": info.messages,
+        "shows": format!("{:?}", info.shows),
+        "after": info.after,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::bugs::Bug;
 use crate::faults::Faults;
 
 /// The revision that is served without a handshake.
@@ -30,6 +31,8 @@ pub struct Config {
     pub page_size: Option<usize>,
     /// What is broken on purpose.
     pub faults: Faults,
+    /// The deep bug that it has; see [`crate::bugs`].
+    pub bug: Option<Bug>,
     /// Origins that are accepted besides those of the loopback hosts.
     pub allowed_origins: Vec<String>,
     /// The bearer token that every HTTP request has to bring; `None` lets everybody in.
@@ -106,6 +109,7 @@ impl Default for Config {
             extension: false,
             page_size: Some(3),
             faults: Faults::none(),
+            bug: None,
             allowed_origins: Vec::new(),
             token: None,
             old_transport: false,

@@ -1,11 +1,16 @@
 //! The methods that both eras share, found by name: [`serve`]. Lists are cut into pages here; cursors are sealed
 //! offsets, so that they hold on every connection and cannot be made up.
 
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+
+use crate::bugs::{self, Bug};
 use crate::call::{Call, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
+use crate::seal::Seal;
 use crate::server::{Server, lock};
 use crate::{forms, prompts, resources, tools};
 
@@ -39,7 +44,7 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     if call.has(Fault::NeverAnswersPromptsList) && method == "prompts/list" {
         return std::future::pending().await;
     }
-    if is_fatal(call, method, params) {
+    if is_fatal(call, method, params) || is_bug(call, method, params) {
         call.server.fatal.cancel();
         return std::future::pending().await;
     }
@@ -49,12 +54,18 @@ pub(crate) async fn serve(call: &mut Call, method: &str, params: &Params) -> Res
     let mut result = match method {
         "tools/list" => page(call, "tools", tools::list(call), params),
         "tools/call" => tools::call(call, params).await,
-        "resources/list" => page(call, "resources", resources::list(call), params),
-        "resources/templates/list" => page(call, "resourceTemplates", resources::templates(call), params),
+        "resources/list" => page(call, "resources", resources::list(call).into(), params),
+        "resources/templates/list" => page(call, "resourceTemplates", resources::templates(call).into(), params),
         "resources/read" => resources::read(call, params).await,
-        "prompts/list" => page(call, "prompts", prompts::list(call), params),
+        "prompts/list" => page(call, "prompts", prompts::list(call).into(), params),
         "prompts/get" => prompts::get(call, params).await,
-        "completion/complete" => prompts::complete(call, params),
+        "completion/complete" => {
+            if call.bug(Bug::BacktrackingPattern) {
+                let value = params.get("argument").and_then(|argument| argument.get("value"));
+                sleep(bugs::backtracking(value.and_then(Value::as_str).unwrap_or_default())).await;
+            }
+            prompts::complete(call, params)
+        }
         _ => Err(RpcError::unknown_method(method).status(404).into()),
     }?;
     forms::break_form(call, method, &mut result);
@@ -76,6 +87,21 @@ fn is_fatal(call: &Call, method: &str, params: &Params) -> bool {
     }
 }
 
+/// Where a deep bug ends the process.
+fn is_bug(call: &Call, method: &str, params: &Params) -> bool {
+    const PATH: [&str; 3] = ["completion/complete", "resources/templates/list", "completion/complete"];
+    let size = call.server.config.page_size.unwrap_or(0);
+    match call.server.config.bug {
+        Some(Bug::ListingBetweenCompletions) => call.notebook().ends_with(method, &PATH),
+        Some(Bug::DeepParams) => params.value().is_some_and(|value| bugs::depth(value) > 64),
+        Some(Bug::CursorOverflow) => {
+            let cursor = params.get("cursor").and_then(Value::as_str);
+            method.ends_with("/list") && cursor.is_some_and(|cursor| bugs::cursor_overflows(cursor, size))
+        }
+        _ => false,
+    }
+}
+
 fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
     if method == "completion/complete" && call.has(Fault::CompletionAdvertisedNotServed) {
         return Some(RpcError::unknown_method(method).status(404));
@@ -92,7 +118,7 @@ fn broken_refusal(call: &Call, method: &str) -> Option<RpcError> {
 }
 
 /// One page of a list.
-fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> Result<Value, Stop> {
+fn page(call: &Call, key: &'static str, items: Cow<'_, [Value]>, params: &Params) -> Result<Value, Stop> {
     let refused = || Stop::Error(RpcError::invalid_params("the cursor is not valid"));
     let offset = match params.get("cursor") {
         None if key == "tools" && call.has(Fault::CursorDemanded) => return Err(refused()),
@@ -108,7 +134,7 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
         Some(_) if call.has(Fault::BogusCursorAsFirstPage) => 0,
         Some(_) => return Err(refused()),
     };
-    if offset > 0 && call.has(Fault::NextPageRefused) {
+    if offset > items.len() || (offset > 0 && call.has(Fault::NextPageRefused)) {
         return Err(refused());
     }
     if offset > 0 && call.has(Fault::CursorUsedUp) {
@@ -123,17 +149,20 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
         let mut memory = lock(&call.server.memory);
         memory.swapped = !memory.swapped;
         if memory.swapped {
-            items.swap(0, 1);
+            items.to_mut().swap(0, 1);
         }
     }
     let total = items.len();
     let size = call.server.config.page_size.unwrap_or(usize::MAX).max(1);
     let start = if offset > 0 && call.has(Fault::PagesOverlap) { offset - 1 } else { offset };
-    let items: Vec<Value> = items.into_iter().skip(start).take(size.saturating_add(offset - start)).collect();
+    let items: Vec<Value> = items.iter().skip(start).take(size.saturating_add(offset - start)).cloned().collect();
     let end = offset.saturating_add(size);
     let mut result = Map::new();
     result.insert(key.to_owned(), Value::Array(items));
-    let seal = |offset: usize| json!(call.server.seal.close(&json!({"list": key, "offset": offset})));
+    let seal = |offset: usize| {
+        let place = json!({"list": key, "offset": offset});
+        json!(if call.bug(Bug::CursorOverflow) { Seal::open_text(&place) } else { call.server.seal.close(&place) })
+    };
     let next = match () {
         () if call.has(Fault::CursorNeverEnds) => Some(seal(size.min(total))),
         () if call.has(Fault::CursorCycles) => Some(seal(if end < total { end } else { 0 })),
@@ -152,7 +181,10 @@ fn page(call: &Call, key: &'static str, items: Vec<Value>, params: &Params) -> R
 }
 
 fn offset(call: &Call, key: &str, cursor: &str) -> Option<usize> {
-    let opened = call.server.seal.open(cursor)?;
+    let opened = match call.bug(Bug::CursorOverflow) {
+        true => Seal::open_unverified(cursor)?,
+        false => call.server.seal.open(cursor)?,
+    };
     if opened.get("list").and_then(Value::as_str) != Some(key) {
         return None;
     }

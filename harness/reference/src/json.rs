@@ -9,6 +9,7 @@ use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::bugs::Bug;
 use crate::faults::{Fault, Faults};
 use crate::server::Server;
 
@@ -123,6 +124,10 @@ impl Params {
         self.value.as_ref().and_then(Value::as_object)
     }
 
+    pub(crate) fn value(&self) -> Option<&Value> {
+        self.value.as_ref()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.object().and_then(|object| object.get(name))
     }
@@ -216,10 +221,22 @@ impl Serialize for MetaWithRaw<'_> {
 /// One message of the server.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
-    Request { id: Raw, method: &'static str, params: Option<Body> },
-    Notification { method: &'static str, params: Option<Body> },
-    Answer { id: Option<Raw>, outcome: Result<Body, RpcError> },
+    Request {
+        id: Raw,
+        method: &'static str,
+        params: Option<Body>,
+    },
+    Notification {
+        method: &'static str,
+        params: Option<Body>,
+    },
+    Answer {
+        id: Option<Raw>,
+        outcome: Result<Body, RpcError>,
+    },
     Batch(Vec<Message>),
+    /// What is no message at all, as only a server with a bug writes.
+    Noise(Vec<u8>),
 }
 
 /// A JSON-RPC error and the HTTP status that goes with it.
@@ -300,8 +317,11 @@ pub(crate) const NOTE: &str = "notifications/com.example/note";
 pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
     let faults = &server.config.faults;
     if let Message::Batch(items) = message {
-        let items: Vec<Envelope> = items.iter().map(|item| Envelope::sound(item, server)).collect();
+        let items: Vec<Envelope<'_>> = items.iter().map(|item| Envelope::sound(item, server)).collect();
         return vec![bytes(&items)];
+    }
+    if let Message::Noise(bytes) = message {
+        return vec![bytes.clone()];
     }
     let mut envelope = Envelope::sound(message, server);
     if faults.has(Fault::JsonrpcVersionWrong) {
@@ -343,7 +363,7 @@ pub(crate) fn frames(server: &Server, message: &Message) -> Vec<Vec<u8>> {
 }
 
 #[derive(Clone, Serialize)]
-struct Envelope {
+struct Envelope<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     jsonrpc: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "raw_text")]
@@ -351,42 +371,42 @@ struct Envelope {
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<Part>,
+    params: Option<Part<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Part>,
+    result: Option<Part<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
 
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Part {
-    Body(Body),
+enum Part<'a> {
+    Body(&'a Body),
     Other(Value),
 }
 
-impl Envelope {
-    fn sound(message: &Message, server: &Server) -> Self {
+impl<'a> Envelope<'a> {
+    fn sound(message: &'a Message, server: &Server) -> Self {
         let mut envelope =
             Self { jsonrpc: Some("2.0"), id: None, method: None, params: None, result: None, error: None };
         match message {
             Message::Request { id, method, params } => {
                 envelope.id = Some(id.clone());
                 envelope.method = Some(method);
-                envelope.params = params.clone().map(Part::Body);
+                envelope.params = params.as_ref().map(Part::Body);
             }
             Message::Notification { method, params } => {
                 envelope.method = Some(method);
-                envelope.params = params.clone().map(Part::Body);
+                envelope.params = params.as_ref().map(Part::Body);
             }
             Message::Answer { id, outcome } => {
                 envelope.id = id.clone();
                 match outcome {
-                    Ok(body) => envelope.result = Some(Part::Body(body.clone())),
+                    Ok(body) => envelope.result = Some(Part::Body(body)),
                     Err(error) => envelope.error = Some(error_value(server, error)),
                 }
             }
-            Message::Batch(_) => {}
+            Message::Batch(_) | Message::Noise(_) => {}
         }
         envelope
     }
@@ -407,8 +427,11 @@ impl Envelope {
     }
 }
 
-fn break_answer(server: &Server, envelope: &mut Envelope) {
+fn break_answer(server: &Server, envelope: &mut Envelope<'_>) {
     let faults = &server.config.faults;
+    if server.bug(Bug::LongIdCut) {
+        envelope.id = envelope.id.take().map(cut);
+    }
     if let Some(id) = envelope.id.take() {
         envelope.id = Some(match envelope.error {
             Some(_) => broken_error_id(server, id),
@@ -431,6 +454,16 @@ fn break_answer(server: &Server, envelope: &mut Envelope) {
         if faults.has(Fault::ResultMissing) {
             envelope.result = None;
         }
+    }
+}
+
+/// The id as it fits into a column of 255 characters.
+fn cut(id: Raw) -> Raw {
+    match id.value() {
+        Value::String(text) if text.chars().count() > 255 => {
+            Raw::from_text(json!(text.chars().take(255).collect::<String>()).to_string())
+        }
+        _ => id,
     }
 }
 

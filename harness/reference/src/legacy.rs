@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::bugs::Bug;
 use crate::call::{Call, Stop};
 use crate::config::LEGACY_VERSIONS;
 use crate::faults::Fault;
 use crate::features;
 use crate::json::{Body, Incoming, Message, Params, Raw, RpcError};
 use crate::logging::Level;
-use crate::server::{Outlet, Server};
+use crate::server::{Outlet, Server, lock};
 use crate::session::{AskError, Phase, Session};
 use crate::{resources, tasks, tools};
 
@@ -48,6 +49,9 @@ pub(crate) fn notification(server: &Arc<Server>, session: &Arc<Session>, method:
                 {
                     session.fail(server);
                 }
+                if (server.bug(Bug::CancelledIdTaken) || server.bug(Bug::CancelledTwice)) && session.flights.has(&id) {
+                    lock(&session.notebook).cancelled.insert(id.key());
+                }
                 session.flights.cancel(&id);
                 if server.has(Fault::CancelByLooseId) {
                     session.flights.cancel(&id.other_type());
@@ -79,6 +83,9 @@ pub(crate) async fn message(
                 return Some(duplicate(id));
             };
             session.note_begun(server, &id);
+            if server.bug(Bug::CancelledIdTaken) && lock(&session.notebook).cancelled.contains(&id.key()) {
+                return None;
+            }
             let outcome = tokio::select! {
                 outcome = request(server, session, &method, &params, outlet) => outcome,
                 () = flight.cancel.cancelled() => return late_answer(server, id),
@@ -90,7 +97,7 @@ pub(crate) async fn message(
             unwanted_answer(server, Some(session), &method, &params)
         }
         Incoming::Answer { id, outcome } => {
-            session.answered(&id, outcome);
+            session.answered(server, &id, outcome);
             None
         }
         Incoming::Invalid { id, why } => Some(Message::Answer { id, outcome: Err(RpcError::no_message(server, why)) }),
@@ -154,6 +161,9 @@ async fn served(
         {
             return Err(RpcError::invalid_params("a progress token is a string"));
         }
+        "ping" if server.bug(Bug::ModernSticks) && lock(&session.notebook).modern_seen => {
+            return Err(RpcError::unknown_method(method));
+        }
         "ping" if server.has(Fault::PingUnknown) => return Err(RpcError::unknown_method(method)),
         "ping" if server.has(Fault::PingNeedsParams) && params.object().is_none() => {
             return Err(RpcError::invalid_params("params are missing"));
@@ -166,6 +176,10 @@ async fn served(
     }
     if tasks::offered(server, session.version()) {
         if method == "tools/call" && params.get("task").is_some() {
+            if server.bug(Bug::TaskForever) && tasks::never_ends(server, params) {
+                server.fatal.cancel();
+                return std::future::pending().await;
+            }
             return Ok(tasks::call(server, session, params)?.into());
         }
         if let Some(outcome) = tasks::serve(server, session, method, params).await {
@@ -354,6 +368,9 @@ fn subscription(server: &Arc<Server>, session: &Arc<Session>, params: &Params, o
     }
     if on {
         session.subscribe(uri);
+        if server.bug(Bug::SubscriptionsKeepFiles) {
+            lock(&server.notebook).open_file();
+        }
         if uri == resources::LIVE {
             // The subscription is answered first.
             let server = server.clone();

@@ -3,9 +3,10 @@
 //! a misreading on the judge's side is not shared.
 //!
 //! [`serve_stdio`] serves one pair of pipes, [`HttpServer`] any number of connections; [`Config`] says how, and
-//! [`faults`] lists what can be broken. [`main_with_args`] is the command line.
+//! [`faults`] lists what can be broken, [`bugs`] what only a fuzzer finds. [`main_with_args`] is the command line.
 
 mod arguments;
+mod bugs;
 mod call;
 mod cli;
 mod config;
@@ -27,6 +28,7 @@ mod tasks;
 mod tools;
 mod web;
 
+pub use bugs::{Bug, BugInfo, Era, Shows, UnknownBug, bugs};
 pub use cli::main_with_args;
 pub use config::{AnswerForm, Config, Eras, LEGACY_VERSIONS, Tier, Transport};
 pub use faults::{Fault, FaultInfo, Faults, Requirement, UnknownFault, faults};

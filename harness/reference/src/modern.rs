@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
+use crate::bugs::Bug;
 use crate::call::{Call, Stop};
 use crate::config::{Eras, LEGACY_VERSIONS, MODERN};
 use crate::faults::Fault;
@@ -335,6 +336,9 @@ async fn listen(call: &Call, id: &Raw, params: &Params) -> Result<Body, RpcError
         return std::future::pending().await;
     }
     // The subscription is registered before it is acknowledged, so that nothing that happens later is missed.
+    if server.bug(Bug::SubscriptionsKeepFiles) {
+        lock(&server.notebook).open_file();
+    }
     let live = filter.uris.contains(resources::LIVE);
     let guard = server.listen(id.clone(), filter, call.outlet.clone());
     acknowledge();

@@ -3,10 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::bugs::{self, Bug};
 use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
 use crate::resources::{self, NOTE_TEMPLATE};
+use crate::server::lock;
 use crate::tools;
 
 const STYLES: &[&str] = &["formal", "friendly", "funny", "frosty"];
@@ -30,7 +32,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
             "arguments": [{"name": "id", "description": "The note.", "required": false}],
         }),
     ];
-    if call.server.world().extra {
+    if call.server.has_extra() {
         prompts.push(json!({"name": "extra", "description": "Is there while the extra tool is."}));
     }
     if let Some(first) = prompts.first_mut().and_then(Value::as_object_mut) {
@@ -81,6 +83,15 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
             return Err(RpcError::invalid_params(format!("the argument {name} is missing")).into());
         }
     }
+    let braced = |name: &str| format!("{{{name}}}");
+    let names = declared.iter().filter_map(|one| one.get("name").and_then(Value::as_str));
+    let expands = names.map(braced).any(|name| texts(&arguments).any(|text| text.contains(&name)));
+    if expands && call.bug(Bug::TemplateExpandsItself) {
+        return std::future::pending().await;
+    }
+    if call.bug(Bug::NamesRecalled) {
+        lock(&call.server.notebook).names.extend(texts(&arguments).map(str::to_owned));
+    }
     call.open_flow("prompts/get", &json!(name), params).await?;
     let text = |name: &str, default: &str| arguments.get(name).and_then(Value::as_str).unwrap_or(default).to_owned();
     let said = |text: String| json!({"role": "user", "content": {"type": "text", "text": text}});
@@ -103,6 +114,10 @@ pub(crate) async fn get(call: &mut Call, params: &Params) -> Result<Value, Stop>
     Ok(json!({"description": prompt.get("description"), "messages": messages}))
 }
 
+fn texts(arguments: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    arguments.values().filter_map(Value::as_str)
+}
+
 /// Completes one argument of a prompt or of a template.
 pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
     let invalid = |why: &str| Stop::Error(RpcError::invalid_params(why));
@@ -114,6 +129,10 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
     let argument = params.get("argument").and_then(Value::as_object).ok_or_else(|| invalid("an argument is needed"))?;
     let name = text(argument.get("name")).ok_or_else(|| invalid("the argument needs a name"))?;
     let typed = text(argument.get("value")).ok_or_else(|| invalid("the argument needs a value"))?;
+    if call.bug(Bug::AstralPrefix) && bugs::is_astral(&typed) {
+        let why = format!("byte index 1 is not a char boundary; it is inside {typed:?}");
+        return Err(RpcError::new(-32603, bugs::trace(&why, "prompts.rs", 141)).into());
+    }
     if params.get("context").is_some_and(|context| !context.is_object()) {
         return Err(invalid("context has to be an object"));
     }
@@ -138,7 +157,7 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
             }
         }
         Some("ref/resource") => match text(reference.get("uri")) {
-            Some(uri) if uri == NOTE_TEMPLATE && name == "id" => call.server.world().notes.into_keys().collect(),
+            Some(uri) if uri == NOTE_TEMPLATE && name == "id" => call.server.notes().into_keys().collect(),
             Some(uri) if uri == NOTE_TEMPLATE => return Err(invalid("unknown argument")),
             Some(uri) if resources::known(call, &uri) => Vec::new(),
             Some(_) => return Err(invalid("unknown resource")),
@@ -146,7 +165,9 @@ pub(crate) fn complete(call: &Call, params: &Params) -> Result<Value, Stop> {
         },
         _ => return Err(invalid("unknown kind of reference")),
     };
-    let mut values: Vec<String> = candidates.into_iter().filter(|value| value.starts_with(&typed)).collect();
+    let recalled = call.bug(Bug::NamesRecalled).then(|| lock(&call.server.notebook).names.clone());
+    let candidates = candidates.into_iter().chain(recalled.unwrap_or_default());
+    let mut values: Vec<String> = candidates.filter(|value| value.starts_with(&typed)).collect();
     if call.has(Fault::CompletionTooMany) {
         values = (0..150).map(|number| format!("{typed}{number}")).collect();
     }
@@ -170,7 +191,7 @@ fn prompt_values(call: &Call, prompt: &Value, argument: &str) -> Option<Vec<Stri
     declared.iter().find(|one| one.get("name").and_then(Value::as_str) == Some(argument))?;
     Some(match argument {
         "style" => STYLES.iter().map(|style| (*style).to_owned()).collect(),
-        "id" => call.server.world().notes.into_keys().collect(),
+        "id" => call.server.notes().into_keys().collect(),
         _ => Vec::new(),
     })
 }

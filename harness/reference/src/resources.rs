@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::bugs::{self, Bug};
 use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
 use crate::json::{Params, RpcError};
@@ -37,7 +38,7 @@ pub(crate) fn list(call: &Call) -> Vec<Value> {
         "description": "Asks a client that can be asked for whom the text is.",
     }));
     resources.push(json!({"uri": LIVE, "name": "visits", "mimeType": "text/plain"}));
-    for id in call.server.world().notes.keys() {
+    for id in call.server.notes().keys() {
         resources.push(json!({
             "uri": note_uri(id),
             "name": format!("note {id}"),
@@ -99,6 +100,10 @@ pub(crate) async fn read(call: &mut Call, params: &Params) -> Result<Value, Stop
             let reader = reader(call).await?;
             json!({"uri": uri, "mimeType": "text/plain", "text": format!("A guarded text for {reader}.")})
         }
+        _ if call.bug(Bug::OddEscape) && bugs::odd_escape(&uri) => {
+            let why = format!("{uri:?} ends within an escape");
+            return Err(RpcError::new(-32603, bugs::trace(&why, "resources.rs", 118)).into());
+        }
         _ => match text(call, &uri) {
             Some((kind, text)) => json!({"uri": uri, "mimeType": kind, "text": text}),
             None => return not_found(call, &uri),
@@ -143,12 +148,10 @@ fn text(call: &Call, uri: &str) -> Option<(&'static str, String)> {
     if let Some((_, _, kind, text)) = TEXTS.iter().find(|(known, ..)| *known == uri) {
         return Some((kind, (*text).to_owned()));
     }
-    let world = call.server.world();
     if uri == LIVE {
-        return Some(("text/plain", world.visits.to_string()));
+        return Some(("text/plain", call.server.visits().to_string()));
     }
-    let note = world.notes.iter().find(|(id, _)| note_uri(id) == uri)?;
-    Some(("text/plain", note.1.clone()))
+    call.server.notes().into_iter().find(|(id, _)| note_uri(id) == uri).map(|(_, text)| ("text/plain", text))
 }
 
 /// For whom the guarded text is: a modern client that can be asked is asked, everybody else gets the general text.

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::bugs::{Bug, Notebook};
 use crate::config::Config;
 use crate::faults::Fault;
 use crate::json::{Body, Message, Raw};
@@ -36,10 +37,12 @@ pub(crate) struct Server {
     pub(crate) fatal: Cancel,
     /// What broken servers remember of a client although they should not.
     pub(crate) memory: Mutex<Memory>,
+    /// What a deep bug remembers beyond a session.
+    pub(crate) notebook: Mutex<Notebook>,
 }
 
 /// What tools can change.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct World {
     pub(crate) extra: bool,
     /// How often the visits were subscribed to.
@@ -57,7 +60,7 @@ pub(crate) enum Change {
 }
 
 /// What a subscription asked for and was granted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
@@ -115,10 +118,10 @@ impl Server {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         let notes = [("first", "Buy milk."), ("second", "Water the plants.")];
         Arc::new(Self {
-            seal: if config.faults.has(Fault::StateOfProcess) {
-                Seal::new(random_text().as_bytes())
-            } else {
-                Seal::new(&config.key)
+            seal: match () {
+                () if config.faults.has(Fault::StateOfProcess) => Seal::new(random_text().as_bytes()),
+                () if config.bug == Some(Bug::StateTailOpen) => Seal::new(&config.key).covering(64),
+                () => Seal::new(&config.key),
             },
             config,
             world: Mutex::new(World {
@@ -133,11 +136,17 @@ impl Server {
             busy: Arc::default(),
             fatal: Cancel::new(),
             memory: Mutex::default(),
+            notebook: Mutex::default(),
         })
     }
 
     pub(crate) fn has(&self, fault: Fault) -> bool {
         self.config.faults.has(fault)
+    }
+
+    /// Whether this server has a deep bug.
+    pub(crate) fn bug(&self, bug: Bug) -> bool {
+        self.config.bug == Some(bug)
     }
 
     /// A number that this server gives out once.
@@ -151,8 +160,16 @@ impl Server {
         (wall + clock.elapsed()).duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 
-    pub(crate) fn world(&self) -> World {
-        lock(&self.world).clone()
+    pub(crate) fn has_extra(&self) -> bool {
+        lock(&self.world).extra
+    }
+
+    pub(crate) fn visits(&self) -> u64 {
+        lock(&self.world).visits
+    }
+
+    pub(crate) fn notes(&self) -> BTreeMap<String, String> {
+        lock(&self.world).notes.clone()
     }
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut World) -> Vec<Change>) {
@@ -268,7 +285,14 @@ pub(crate) struct ListenGuard {
 
 impl Drop for ListenGuard {
     fn drop(&mut self) {
-        lock(&self.server.listeners).retain(|listener| listener.key != self.key);
+        let mut listeners = lock(&self.server.listeners);
+        let mut key = self.key;
+        if self.server.bug(Bug::OldestListensOn) {
+            let own = listeners.iter().find(|one| one.key == key).map(|one| one.filter.clone());
+            let alike = listeners.iter().filter(|one| Some(&one.filter) == own.as_ref()).map(|one| one.key).max();
+            key = alike.unwrap_or(key);
+        }
+        listeners.retain(|listener| listener.key != key);
     }
 }
 
@@ -332,6 +356,11 @@ impl Flights {
 
     pub(crate) fn has(&self, id: &Raw) -> bool {
         lock(&self.0).contains_key(&id.key())
+    }
+
+    /// The requests that are being worked on, by their keys.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        lock(&self.0).keys().cloned().collect()
     }
 
     pub(crate) fn cancel_all(&self) {

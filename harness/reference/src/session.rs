@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::bugs::{Bug, Notebook};
 use crate::faults::Fault;
 use crate::json::{Body, Message, Raw, frames};
 use crate::logging::Level;
@@ -20,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) flights: Flights,
     pub(crate) streams: Streams,
     pub(crate) tasks: Tasks,
+    /// What a deep bug remembers of this client.
+    pub(crate) notebook: Mutex<Notebook>,
     inner: Mutex<Inner>,
     /// Where messages go that belong to no request; over HTTP that is a stream of the session's own.
     general: Option<Outlet>,
@@ -63,6 +66,7 @@ impl Session {
             flights,
             streams: Streams::new(String::new()),
             tasks: Tasks::default(),
+            notebook: Mutex::default(),
             inner: Mutex::default(),
             general: Some(general),
         })
@@ -84,6 +88,7 @@ impl Session {
             flights: Flights::default(),
             streams: Streams::new(random_text().chars().take(8).collect()),
             tasks: Tasks::default(),
+            notebook: Mutex::default(),
             inner: Mutex::default(),
             general: None,
         })
@@ -172,7 +177,7 @@ impl Session {
             inner.pending.insert(id.key(), sender);
             id
         };
-        let mut waiting = Waiting { session: self, outlet, id: id.clone(), open: true };
+        let mut waiting = Waiting { server, session: self, outlet, id: id.clone(), open: true };
         let mut params = params.map(Body::from);
         if let Some(params) = params.as_mut() {
             // Models and users take their time: the client may say how far it is.
@@ -204,7 +209,10 @@ impl Session {
     }
 
     /// Takes the client's answer; says whether anybody waits for it.
-    pub(crate) fn answered(&self, id: &Raw, outcome: Result<Value, Value>) -> bool {
+    pub(crate) fn answered(&self, server: &Server, id: &Raw, outcome: Result<Value, Value>) -> bool {
+        if server.bug(Bug::AnswerAfterCancel) && lock(&self.notebook).given_up.contains(&id.key()) {
+            server.fatal.cancel();
+        }
         let waiting = lock(&self.inner).pending.remove(&id.key());
         waiting.is_some_and(|sender| {
             // The one who asked may have gone; then nobody wants the answer.
@@ -227,6 +235,11 @@ impl Session {
         lock(&self.inner).begun.contains(&id.key()) && !self.flights.has(id)
     }
 
+    /// Whether the client is at the other end of a pipe.
+    pub(crate) fn is_over_pipe(&self) -> bool {
+        self.general.is_some()
+    }
+
     /// What a fault does that ends everything: the process over a pipe, the session over HTTP, where others go on.
     pub(crate) fn fail(&self, server: &Server) {
         match &self.general {
@@ -247,6 +260,7 @@ fn own_id(server: &Server, number: u64) -> Raw {
 
 /// A request of the server's own; if it is given up, the client is told.
 struct Waiting<'a> {
+    server: &'a Server,
     session: &'a Session,
     outlet: &'a Outlet,
     id: Raw,
@@ -257,6 +271,9 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.open {
             lock(&self.session.inner).pending.remove(&self.id.key());
+            if self.server.bug(Bug::AnswerAfterCancel) {
+                lock(&self.session.notebook).given_up.insert(self.id.key());
+            }
             let params = Body::from(json!({"reason": "the answer is no longer needed"}));
             self.outlet.notify("notifications/cancelled", params.raw("requestId", self.id.clone()));
         }

@@ -2,20 +2,22 @@
 //! What only a real process can do wrong (signals, children) is in `process`.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::bugs::{self, Bug};
 use crate::config::{Config, Eras};
 use crate::faults::Fault;
 use crate::features::takes_long;
-use crate::json::{FIRST_PROGRESS, Incoming, Message, Params, Parsed, Raw, RpcError, frames, parse};
-use crate::server::{Flights, Outlet, Server};
+use crate::json::{FIRST_PROGRESS, Incoming, Message, Params, Parsed, Raw, RpcError, parse};
+use crate::server::{Flights, Outlet, Server, lock};
 use crate::session::{Phase, Session};
 use crate::{legacy, modern};
 
@@ -28,6 +30,9 @@ pub struct ExitStatus {
 
 /// How long requests that are being worked on may take after the input has ended.
 const GRACE: Duration = Duration::from_millis(200);
+
+/// What one read brings and one write takes at most: as much as a pipe holds.
+const BUFFER: usize = 64 * 1024;
 
 /// Serves one stdio "process" over any pair of pipes; returns when the input ends or the server decides to exit.
 pub async fn serve_stdio<R, W>(config: Config, stdin: R, stdout: W) -> ExitStatus
@@ -44,7 +49,7 @@ where
     let outlet = {
         let (server, sender) = (server.clone(), sender.clone());
         Outlet::new(move |message| {
-            for frame in frames(&server, &message) {
+            for frame in bugs::frames(&server, message) {
                 // The writer has gone when the client has; then there is nobody to tell.
                 let _ = sender.send(Out::Frame(frame));
             }
@@ -58,17 +63,23 @@ where
 
     let mut writer = writer;
     let mut lines = Lines::new(&server, stdin);
+    let fatal = server.fatal.clone();
+    let mut dead = pin!(fatal.cancelled());
     let code = loop {
         let line = tokio::select! {
             // What has died reads nothing more.
             biased;
-            () = server.fatal.cancelled() => break 1,
+            () = &mut dead => break 1,
             // Nobody reads any more, or a fault has ended the output.
             ended = &mut writer => return ExitStatus { code: ended.unwrap_or(1) },
             line = lines.next() => line,
         };
         match line {
-            Ok(Line::Text(text)) => pipe.take(&text).await,
+            Ok(Line::Text(text)) => tokio::select! {
+                biased;
+                () = pipe.take(&text) => {}
+                () = &mut dead => break 1,
+            },
             Ok(Line::TooLong) => pipe.say(None, Err(RpcError::invalid_request("the message is too long"))),
             Ok(Line::End) | Err(_) => {
                 pipe.finish().await;
@@ -104,6 +115,7 @@ impl Pipe {
         match parse(&self.server.config.faults, line) {
             Parsed::Unreadable if self.server.has(Fault::UnreadableFatal) => self.server.fatal.cancel(),
             Parsed::Unreadable => self.say(None, Err(RpcError::unreadable(&self.server))),
+            Parsed::Many(items) if bugs::begins_with_answer(&self.server, &items) => self.server.fatal.cancel(),
             Parsed::Many(items) => self.take_batch(items).await,
             Parsed::One(message) => self.take_one(message).await,
         }
@@ -111,6 +123,7 @@ impl Pipe {
 
     async fn take_one(&mut self, message: Incoming) {
         let (server, session, outlet) = (self.server.clone(), self.session.clone(), self.outlet.clone());
+        bugs::note(&server, &self.flights, &message);
         match message {
             Incoming::Request { ref id, .. } if drops_id(&server, id) => {}
             Incoming::Request { ref id, .. } if server.has(Fault::ExitsAtForeignId) && !id.text().is_ascii() => {
@@ -127,6 +140,9 @@ impl Pipe {
                 });
             }
             Incoming::Notification { method, params } => {
+                if let Some(answer) = bugs::unwanted(&server, &session, &method, &params) {
+                    outlet.send(answer);
+                }
                 legacy::notification(&server, &session, &method, &params);
                 if let Some(answer) = legacy::unwanted_answer(&server, Some(&session), &method, &params) {
                     outlet.send(answer);
@@ -155,6 +171,17 @@ impl Pipe {
             return;
         };
         self.session.note_begun(&server, &id);
+        match server.config.bug {
+            Some(Bug::CancelledIdTaken) if lock(&self.session.notebook).cancelled.contains(&id.key()) => return,
+            Some(Bug::ModernSticks) => lock(&self.session.notebook).modern_seen = true,
+            Some(Bug::TraceWarning)
+                if params.meta().and_then(|meta| meta.get("traceparent")).is_some_and(bugs::odd_traceparent) =>
+            {
+                self.outlet
+                    .send(Message::Noise(b"[otel] WARN the trace parent cannot be read, a new one is made".to_vec()));
+            }
+            _ => {}
+        }
         let outlet = self.outlet.clone();
         let long = takes_long(&method);
         let listens = method == "subscriptions/listen";
@@ -211,6 +238,10 @@ impl Pipe {
     /// The input has ended: what can still be answered is, then the process is done.
     async fn finish(&mut self) {
         let waits = self.session.waits();
+        while self.listens.try_join_next().is_some() {}
+        if self.server.bug(Bug::ListenersHoldProcess) && self.listens.len() > 1 {
+            return std::future::pending().await;
+        }
         if self.server.has(Fault::IgnoresEof) || (waits && self.server.has(Fault::IgnoresEofWhileAsking)) {
             return std::future::pending().await;
         }
@@ -246,9 +277,10 @@ enum Out {
 /// Writes line by line; gives the exit code once nothing more can or shall be written.
 async fn write_all<W: AsyncWrite + Unpin>(
     server: Arc<Server>,
-    mut stdout: W,
+    stdout: W,
     mut receiver: mpsc::UnboundedReceiver<Out>,
 ) -> i32 {
+    let mut stdout = BufWriter::with_capacity(BUFFER, stdout);
     if server.has(Fault::StdoutBanner) && stdout.write_all(b"mcp-reference-server is ready\n").await.is_err() {
         return 0;
     }
@@ -259,10 +291,13 @@ async fn write_all<W: AsyncWrite + Unpin>(
             Ok(Broken::Exit) => return 1,
             Err(error) => Err(error),
         };
-        if written.is_err() || stdout.flush().await.is_err() {
+        // What waits already is written along with it: a flush costs more than all else.
+        if written.is_err() || (receiver.is_empty() && stdout.flush().await.is_err()) {
             return 0;
         }
     }
+    // Nobody can be told if this fails.
+    let _ = stdout.flush().await;
     0
 }
 
@@ -342,7 +377,7 @@ struct Lines<R> {
 impl<R: AsyncRead + Unpin> Lines<R> {
     fn new(server: &Server, reader: R) -> Self {
         let (limit, in_chunks) = (server.config.max_message, server.has(Fault::ReadsInChunks));
-        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, limit, in_chunks }
+        Self { reader: BufReader::with_capacity(BUFFER, reader), line: Vec::new(), too_long: false, limit, in_chunks }
     }
 
     /// Safe to drop half-way: what was read is kept.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::bugs::Bug;
 use crate::call::{Call, Stop};
 use crate::faults::Fault;
 use crate::features;
@@ -49,6 +50,14 @@ pub(crate) fn offered(server: &Server, version: &str) -> bool {
 pub(crate) fn capability(server: &Server) -> Value {
     let list = if server.has(Fault::TasksCapabilityFlag) { json!(true) } else { json!({}) };
     json!({"list": list, "cancel": {}, "requests": {"tools": {"call": {}}}})
+}
+
+/// Whether the end of a task is beyond what 64 bits hold in milliseconds.
+pub(crate) fn never_ends(server: &Server, params: &Params) -> bool {
+    let ttl = params.get("task").and_then(|task| task.get("ttl")).and_then(Value::as_f64);
+    let now = i64::try_from(server.now()).unwrap_or(i64::MAX).saturating_mul(1000);
+    // The conversion saturates.
+    ttl.is_some_and(|ttl| now.checked_add(ttl as i64).is_none())
 }
 
 /// Starts a tool call as a task and answers with the task.
@@ -128,6 +137,10 @@ pub(crate) async fn serve(
         }
         "tasks/result" => {
             let receiver = lock(&session.tasks).get(id).map(|task| task.outcome.subscribe());
+            let cancelled = lock(&session.tasks).get(id).is_some_and(|task| task.status == "cancelled");
+            if cancelled && server.bug(Bug::CancelledTaskAwaited) {
+                return std::future::pending().await;
+            }
             match receiver {
                 Some(receiver) => outcome_of(receiver, id).await,
                 None => Err(unknown()),

@@ -1,6 +1,7 @@
 //! The tools: their published descriptions and what they do. [`list`] and [`call`] are the two methods; paging, result
 //! decoration and the envelope are left to `features`.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,37 +10,35 @@ use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use crate::arguments::mismatch;
+use crate::bugs::{Bug, Scratch};
 use crate::call::{Call, Input, Stop};
 use crate::faults::Fault;
-use crate::json::{Body, NOTE, Params, RpcError};
+use crate::json::{Body, Message, NOTE, Params, RpcError};
 use crate::logging::Level;
 use crate::resources::note_uri;
 use crate::server::{Change, Counted, random_text};
 use crate::tasks;
 
 /// All tools as they are published, in a fixed order.
-pub(crate) fn list(call: &Call) -> Vec<Value> {
-    let mut tools = TOOLS.clone();
-    if call.server.world().extra {
-        tools.push(extra());
+pub(crate) fn list(call: &Call) -> Cow<'static, [Value]> {
+    let known = if tasks::offered(&call.server, call.version) { &*WITH_TASKS } else { &*TOOLS };
+    let mut tools = Cow::from(known);
+    if call.server.has_extra() {
+        tools.to_mut().push(extra());
     }
-    if tasks::offered(&call.server, call.version) {
-        for tool in tools.iter_mut().filter(|tool| tasks::CAPABLE.iter().any(|name| is_named(tool, name))) {
-            tool["execution"] = json!({"taskSupport": "optional"});
-        }
+    if !call.server.config.faults.is_empty() {
+        break_list(call, tools.to_mut());
     }
-    break_list(call, &mut tools);
     tools
 }
 
 /// One tool as it is published.
-pub(crate) fn find(call: &Call, name: &str) -> Option<Value> {
-    if !call.server.config.faults.is_empty() {
-        // A fault may have changed the list, and a name that is listed has to be found.
-        return list(call).into_iter().find(|tool| is_named(tool, name));
+pub(crate) fn find(call: &Call, name: &str) -> Option<Cow<'static, Value>> {
+    let named = |tool: &&Value| is_named(tool, name);
+    match list(call) {
+        Cow::Borrowed(tools) => tools.iter().find(named).map(Cow::Borrowed),
+        Cow::Owned(tools) => tools.iter().find(named).cloned().map(Cow::Owned),
     }
-    let extra = || Some(extra()).filter(|tool| call.server.world().extra && is_named(tool, name));
-    TOOLS.iter().find(|tool| is_named(tool, name)).cloned().or_else(extra)
 }
 
 /// Calls a tool.
@@ -67,7 +66,7 @@ pub(crate) async fn call(call: &mut Call, params: &Params) -> Result<Value, Stop
         return unknown_tool(call, &name);
     };
     call.open_flow("tools/call", &json!(name), params).await?;
-    if let Some(why) = tool.get("inputSchema").and_then(|schema| mismatch(schema, &arguments)) {
+    if let Some(why) = tool.get("inputSchema").and_then(|schema| mismatch(schema, &arguments, call.server.config.bug)) {
         if call.has(Fault::WrongArgumentsFatal) {
             // The process has died: nothing that was asked is ever answered.
             call.server.fatal.cancel();
@@ -95,6 +94,15 @@ const WRITES: &str = r#"{"readOnlyHint": false, "destructiveHint": false, "openW
 const DESTROYS: &str = r#"{"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false}"#;
 
 static TOOLS: LazyLock<Vec<Value>> = LazyLock::new(described);
+
+/// The same for a client that may call some of them as tasks.
+static WITH_TASKS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let mut tools = described();
+    for tool in tools.iter_mut().filter(|tool| tasks::CAPABLE.iter().any(|name| is_named(tool, name))) {
+        tool["execution"] = json!({"taskSupport": "optional"});
+    }
+    tools
+});
 
 fn extra() -> Value {
     let about = "Is there after touch_list was called an odd number of times.";
@@ -211,6 +219,10 @@ async fn run(call: &mut Call, name: &str, arguments: &Value) -> Result<Value, St
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     match name {
         "echo" => Ok(echo(call, text("text"))),
+        "add" if call.bug(Bug::SumOverflow) && overflows(arguments) => {
+            call.server.fatal.cancel();
+            std::future::pending().await
+        }
         "add" => add(call, arguments),
         "pick" => {
             let tags = arguments.get("tags").and_then(Value::as_array).map_or(0, Vec::len);
@@ -326,6 +338,11 @@ fn said(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
+fn overflows(arguments: &Value) -> bool {
+    let number = |name: &str| arguments.get(name).and_then(Value::as_i64);
+    matches!((number("a"), number("b")), (Some(a), Some(b)) if a.checked_add(b).is_none())
+}
+
 fn add(call: &Call, arguments: &Value) -> Result<Value, Stop> {
     let number = |name: &str| arguments.get(name).cloned().unwrap_or_default();
     let (a, b) = (number("a"), number("b"));
@@ -356,11 +373,16 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         |name: &str, default: f64| arguments.get(name).and_then(Value::as_f64).unwrap_or(default).clamp(0.0, 60_000.0);
     let (steps, pause) = (number("steps", 3.0), number("stepMs", 50.0));
     let _busy = Counted::new(&call.server.busy);
+    let scratch = Scratch::new(&call.server);
+    if steps > 100.0 && call.is_over_pipe() && call.bug(Bug::ProgressBar) {
+        call.outlet.send(Message::Noise(b"[##########..........]  50%".to_vec()));
+    }
     call.progress(0.0, steps, crate::json::FIRST_PROGRESS);
     for step in 1..=steps as u64 {
         sleep(Duration::from_millis(pause as u64)).await;
         call.progress(step as f64, steps, &format!("step {step} is done"));
     }
+    scratch.done();
     if call.has(Fault::ProgressFlood) {
         for part in 1..=150 {
             call.progress(steps + f64::from(part) / 1000.0, steps, "nearly done");

@@ -24,6 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::bugs::{self, Bug};
 use crate::config::{Config, Eras, MODERN};
 use crate::faults::Fault;
 use crate::json::{Incoming, Message, Parsed, Raw, RpcError, parse};
@@ -123,6 +124,9 @@ async fn post(server: &Arc<Server>, headers: &HeaderMap, body: RequestBody) -> R
     if !media_type(kind).eq_ignore_ascii_case("application/json") {
         return empty(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
+    if server.bug(Bug::Charset) && bugs::odd_charset(kind) {
+        return crashed(&bugs::trace("the charset of the body is not supported", "web.rs", 152));
+    }
     let literal = text(headers, ACCEPT.as_str()) == Some("application/json, text/event-stream");
     if server.has(Fault::AcceptComparedLiterally) && !literal {
         return empty(StatusCode::NOT_ACCEPTABLE);
@@ -143,6 +147,10 @@ async fn post(server: &Arc<Server>, headers: &HeaderMap, body: RequestBody) -> R
             std::future::pending().await
         }
         Parsed::Unreadable => refusal(server, None, RpcError::unreadable(server)),
+        Parsed::Many(items) if bugs::begins_with_answer(server, &items) => {
+            server.fatal.cancel();
+            std::future::pending().await
+        }
         Parsed::Many(items) => legacy::post_batch(server, headers, items).await,
         Parsed::One(Incoming::Invalid { id, why }) => refusal(server, id, RpcError::no_message(server, why)),
         Parsed::One(message) if modern::claims(server, headers, &message) => {
@@ -231,6 +239,14 @@ fn json(server: &Server, message: &Message, status: u16) -> Response<Reply> {
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let kind = if server.has(Fault::AnswersAsPlainText) { "text/plain" } else { "application/json" };
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// An exception that nobody caught.
+fn crashed(trace: &str) -> Response<Reply> {
+    let mut response = Response::new(Reply::full(trace.as_bytes().to_vec()));
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     response
 }
 

@@ -27,17 +27,14 @@ pub(crate) enum Command {
     Fuzz(Box<FuzzArgs>),
     /// Turn result files into any format; several of them into a matrix
     Report(Box<ReportArgs>),
+    /// Play one finding of a result file again, and show what goes over the wire
+    Replay(Box<ReplayArgs>),
     /// Write mcp-conform.toml, and a workflow for GitHub
     Init(InitArgs),
     /// List the cases and rules
     List(ListArgs),
-    /// Tell what a case, a rule or a requirement is about, and how it is judged and proven
-    Explain {
-        /// Id of a case, a rule or a requirement
-        id: String,
-        #[command(flatten)]
-        cases: CasesArgs,
-    },
+    /// Tell what a case, a rule, a requirement, a contested item or a fault is about, and what proves it
+    Explain(ExplainArgs),
     /// Check case scripts, or print the schema of their language
     Cases {
         #[command(subcommand)]
@@ -142,6 +139,57 @@ pub(crate) struct ListArgs {
     pub(crate) cases: CasesArgs,
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) format: TextFormat,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The server is started as the result file says: look at a file of somebody else's before you replay it.\n\n\
+                  Exit codes: 0 it shows no more, 1 it still shows, 2 wrong usage, 3 the server could not be judged, \
+                  4 it could not be provoked."
+)]
+pub(crate) struct ReplayArgs {
+    /// What `run --report json:FILE` wrote
+    pub(crate) file: PathBuf,
+    /// The finding, by the eight digits that the reports show; all of them are listed when it is left out
+    pub(crate) finding: Option<String>,
+    /// Print the shell line that shows it without mcp-conform, and run nothing
+    #[arg(long)]
+    pub(crate) by_hand: bool,
+    /// Command of another server over stdio
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) server: Option<String>,
+    /// URL of another server over HTTP
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Command that starts the HTTP server of --url
+    #[arg(long, value_name = "COMMAND", requires = "url")]
+    pub(crate) serve: Option<String>,
+    /// Environment variable of the server's process, added to those of the run
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// HTTP header of every request, added to those of the run; VALUE may be @FILE or env:VARIABLE
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) header: Vec<String>,
+    /// Seconds from a request to its answer
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<f64>,
+    /// Factor on every wait for a start, an end or what may come late
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) patience: Option<f64>,
+    /// Keep the trace of every conversation in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Id of a case, a rule, a requirement (also REVISION/ID), a contested item (C18) or a fault of the reference server
+    pub(crate) id: String,
+    /// Print the script of a case
+    #[arg(long)]
+    pub(crate) yaml: bool,
+    #[command(flatten)]
+    pub(crate) cases: CasesArgs,
 }
 
 #[derive(Debug, Args)]

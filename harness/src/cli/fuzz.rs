@@ -8,16 +8,16 @@ use std::{
 };
 
 use mcp_conform_reports::{
-    exit::{self, Exit, Policy},
+    exit::{self, Exit},
     model::Report,
 };
 use tokio::sync::watch;
 
 use super::{
-    args::{FailOn, FuzzArgs, FuzzCommand, RunArgs},
+    args::{FuzzArgs, FuzzCommand, RunArgs},
     config,
     error::UsageError,
-    judge_server::{interrupts, only_for_run, specs, write_report},
+    judge_server::{fail_on, interrupts, only_for_run, specs, write_reports},
     output,
     plan::plan,
 };
@@ -33,7 +33,6 @@ pub(crate) fn fuzz_server(args: &FuzzArgs) -> Result<u8, UsageError> {
     if let Some(FuzzCommand::Replay { dir, run }) = &args.command {
         return replay_findings(dir, run);
     }
-    only_for_run(&args.run)?;
     let run = config::resolve(&args.run)?;
     let options = options(args, &run)?;
     let specs = specs(&run.report)?;
@@ -67,25 +66,18 @@ pub(crate) fn fuzz_server(args: &FuzzArgs) -> Result<u8, UsageError> {
     }
     mcp_conform_reports::order::sort(&mut report);
     let exit = decide(&report, &run);
-    for spec in &specs {
-        write_report(spec, &report, &run, exit)?;
-    }
+    write_reports(&specs, &report, &run, exit)?;
     Ok(exit.code())
 }
 
 /// Interrupted or not, what counts is what was found; a night that was cut short and found nothing says so.
 fn decide(report: &Report, run: &RunArgs) -> Exit {
-    let fail_on = match run.fail_on.unwrap_or(FailOn::Fail) {
-        FailOn::Fail => exit::FailOn::Fail,
-        FailOn::Warn => exit::FailOn::Warn,
-        FailOn::Never => exit::FailOn::Never,
-    };
+    let fail_on = fail_on(run.fail_on);
     let counts = |verdict| match fail_on {
         exit::FailOn::Fail => verdict == mcp_conform_reports::model::Verdict::Fail,
         exit::FailOn::Warn => crate::fuzz::counts_as_finding(verdict),
         exit::FailOn::Never => false,
     };
-    let _ = Policy { fail_on, max_unverified: None, asked: Vec::new() };
     match &report.interrupted {
         _ if report.results.iter().any(|result| counts(result.verdict)) => Exit::Findings,
         Some(_) => Exit::Interrupted,
@@ -157,6 +149,7 @@ fn base(run: &RunArgs) -> Result<FuzzOptions, UsageError> {
             return Err(UsageError::Other(format!("--{flag} is for a run, not for fuzzing\n  {instead}")));
         }
     }
+    only_for_run(run)?;
     let plan = plan(run)?;
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let jobs = match run.jobs {

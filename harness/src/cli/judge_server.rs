@@ -23,7 +23,7 @@ use super::{
     error::UsageError,
     fleet::judge_fleet,
     output,
-    plan::plan,
+    plan::{plan, quoted},
     requirements::Sets,
     shard::Part,
 };
@@ -56,6 +56,27 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
             output::check_writable(path, "report")?;
         }
     }
+    let mut report = perform(args, options)?;
+    report.target.label.clone_from(&args.label);
+    report.shard = shard;
+    if shard.is_some() {
+        // What a rule saw over one transport alone in this part, it may have seen over both in the whole.
+        let is_rule = |name: &str| rules::rules().iter().any(|rule| rule.name == name);
+        report.results.retain(|result| !(result.message.starts_with(DIFFER) && is_rule(&result.check)));
+    }
+    sets.mark(&mut report);
+    if let Some(known) = known {
+        hold_against(&mut report, known, args, &cases)?;
+    }
+    let fail_on = fail_on(args.fail_on);
+    let policy = Policy { fail_on, max_unverified: args.max_unverified, asked: args.revision.clone() };
+    let exit = exit::decide(&report, &policy);
+    write_reports(&specs, &report, args, exit)?;
+    Ok(exit.code())
+}
+
+/// The run itself, with progress and Ctrl-C.
+pub(super) fn perform(args: &RunArgs, options: RunOptions) -> Result<Report, UsageError> {
     process::become_subreaper();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -63,6 +84,7 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
         .map_err(|error| UsageError::Other(format!("the runtime could not be started: {error}")))?;
     let bar = progress_bar(args.quiet);
     let (stop, stopped) = watch::channel(None);
+    let cases = options.cases.clone();
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut report = runtime.block_on(async {
         tokio::spawn(interrupts(stop));
@@ -75,25 +97,8 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
     runtime.shutdown_timeout(Duration::from_millis(100));
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
-    report.target.label.clone_from(&args.label);
-    report.shard = shard;
-    if shard.is_some() {
-        // What a rule saw over one transport alone in this part, it may have seen over both in the whole.
-        let is_rule = |name: &str| rules::rules().iter().any(|rule| rule.name == name);
-        report.results.retain(|result| !(result.message.starts_with(DIFFER) && is_rule(&result.check)));
-    }
-    let asked = args.revision.clone();
-    tell_missing(&mut report, &asked);
-    sets.mark(&mut report);
-    if let Some(known) = known {
-        hold_against(&mut report, known, args, &cases)?;
-    }
-    let fail_on = fail_on(args.fail_on);
-    let exit = exit::decide(&report, &Policy { fail_on, max_unverified: args.max_unverified, asked });
-    for spec in &specs {
-        write_report(spec, &report, args, exit)?;
-    }
-    Ok(exit.code())
+    tell_missing(&mut report, &args.revision);
+    Ok(report)
 }
 
 /// What decides of a run of the suite alone and would be ignored elsewhere.
@@ -267,15 +272,27 @@ pub(super) fn specs(asked: &[ReportSpec]) -> Result<Vec<ReportSpec>, UsageError>
     Ok(specs)
 }
 
-pub(super) fn write_report(spec: &ReportSpec, report: &Report, args: &RunArgs, exit: Exit) -> Result<(), UsageError> {
+/// Every report that was asked for.
+pub(super) fn write_reports(
+    specs: &[ReportSpec],
+    report: &Report,
+    args: &RunArgs,
+    exit: Exit,
+) -> Result<(), UsageError> {
     let detail = match (args.quiet, args.verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
     };
-    let options = Options { detail, exit: Some(exit), ..Options::default() };
-    let renderer = spec.format.renderer();
-    output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))
+    // Commands that play a finding again name the file that it stands in.
+    let file = specs.iter().filter(|spec| spec.format.renderer().name() == "json").find_map(|spec| spec.path.as_ref());
+    let result = file.map(|path| quoted(&path.to_string_lossy()));
+    for spec in specs {
+        let options = Options { detail, exit: Some(exit), result: result.clone(), ..Options::default() };
+        let renderer = spec.format.renderer();
+        output::write(spec.path.as_deref(), "report", options, |options, out| renderer.render(report, options, out))?;
+    }
+    Ok(())
 }
 
 fn progress_bar(quiet: bool) -> ProgressBar {

@@ -2,19 +2,23 @@
 
 mod args;
 mod baseline;
+mod by_hand;
 mod config;
 mod entry;
 mod error;
+mod explain;
 mod fleet;
 mod fuzz;
 mod init;
 mod judge_server;
 mod output;
 mod plan;
+mod replay;
 mod report;
 mod requirements;
 mod shard;
 mod show;
 mod validate;
+mod wire;
 
 pub use entry::main;

@@ -61,6 +61,17 @@ pub(super) fn write(
     }
 }
 
+/// Writes to standard output; a closed pipe is no error.
+pub(super) fn print(text: &str) -> Result<u8, UsageError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(UsageError::Other(format!("standard output: {error}")))
+        }
+        _ => Ok(0),
+    }
+}
+
 fn part_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".part");

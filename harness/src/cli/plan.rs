@@ -8,10 +8,11 @@ use mcp_conform_schemas::Revision;
 use serde_json::Value;
 use url::Url;
 
-use super::{args::RunArgs, error::UsageError};
+use super::{args::RunArgs, by_hand, error::UsageError};
 use crate::{
     conversation::{Deadlines, StdioTarget},
     process::CommandSpec,
+    repro::Repro,
     rules,
     run::{Excused, HttpTarget, RunOptions, ToolChoice, areas_of},
     trace::Secrets,
@@ -26,6 +27,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
     let headers = headers(args)?;
     let token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     let (stdio, http, name, repro_target) = targets(args, headers)?;
+    let place = by_hand::place(args, &stdio, &http, &secrets);
     if stdio.is_none() && http.is_none() {
         return Err(UsageError::NoServer);
     }
@@ -49,7 +51,7 @@ pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
         fail_fast: args.fail_fast,
         excused: Excused::default(),
         trace_dir: trace_dir(args)?,
-        repro_target: secrets.redact_text(&repro_target),
+        repro: Arc::new(Repro { target: secrets.redact_text(&repro_target), place }),
         name: secrets.redact_text(&name),
         secrets: Arc::new(secrets),
         token,

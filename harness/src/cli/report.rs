@@ -20,6 +20,7 @@ use super::{
     error::UsageError,
     judge_server::fail_on,
     output,
+    plan::quoted,
 };
 
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, UsageError> {
@@ -61,7 +62,12 @@ fn render(args: &ReportArgs) -> Result<u8, UsageError> {
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
     };
-    let options = Options { detail, ..Options::default() };
+    // Commands that play a finding again name the file that it stands in.
+    let result = match (args.files.as_slice(), reports.as_slice()) {
+        ([file], [_]) => Some(quoted(&file.to_string_lossy())),
+        _ => None,
+    };
+    let options = Options { detail, result, ..Options::default() };
     let name = format.renderer().name();
     type Render<'a> = Box<dyn FnOnce(&Options, &mut dyn Write) -> io::Result<()> + 'a>;
     let render: Render<'_> = match (args.support, reports.as_slice(), name) {
@@ -110,7 +116,7 @@ fn merge(files: &[PathBuf], path: Option<&Path>, partial: bool, level: Option<Fa
     Ok(exits.min().unwrap_or(Exit::Unjudged).code())
 }
 
-fn read(path: &Path) -> Result<Vec<Report>, UsageError> {
+pub(super) fn read(path: &Path) -> Result<Vec<Report>, UsageError> {
     let file = File::open(path).map_err(|error| UsageError::Unreadable {
         path: path.to_owned(),
         error,

@@ -1,22 +1,14 @@
 //! Commands that tell about the suite itself: `list`, `explain`, `cases`, `judge`, `coverage`.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{fmt::Write as _, io, path::PathBuf, sync::Arc};
 
-use mcp_conform_cases::{
-    Catalogue, Explanation, LoadError, RequirementText, ast::Case, explain as explain_id, headings, language_schema,
-    load_dir,
-};
-use mcp_conform_schemas::Revision;
+use mcp_conform_cases::{Catalogue, LoadError, ast::Case, headings, language_schema, load_dir};
 use serde_json::{Value, json};
 
 use super::{
     args::{CasesArgs, CasesCommand, ListArgs, TextFormat},
     error::UsageError,
+    output::print,
     plan,
 };
 use crate::{
@@ -24,17 +16,6 @@ use crate::{
     rules::{self, Observation, Outcome},
     script,
 };
-
-/// Writes to standard output; a closed pipe is no error.
-fn print(text: &str) -> Result<u8, UsageError> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(UsageError::Other(format!("standard output: {error}")))
-        }
-        _ => Ok(0),
-    }
-}
 
 fn pretty(value: &Value) -> String {
     // Serializing a value that was just built cannot fail.
@@ -71,91 +52,6 @@ pub(crate) fn list(args: &ListArgs) -> Result<u8, UsageError> {
         let _ = writeln!(out, "  {:width$}  {}", rule.name, rule.title);
     }
     print(&out)
-}
-
-pub(crate) fn explain(id: &str, args: &CasesArgs) -> Result<u8, UsageError> {
-    let cases: Vec<Case> = plan::cases(&args.dirs)?.iter().map(|case| Case::clone(case)).collect();
-    let mut out = String::new();
-    if let Some(rule) = rules::rules().iter().find(|rule| rule.name == id) {
-        let _ = writeln!(out, "{}: {}\n\n{}\n", rule.name, rule.title, rule.about);
-        for (requirement, revision) in &rule.requirements {
-            if let Some(row) = Catalogue::get().row(requirement, *revision) {
-                let _ = writeln!(out, "{requirement} ({revision}, {}): {}", row.level, row.requirement);
-                let _ = writeln!(out, "  {}", row.link());
-                tell_proof(&mut out, requirement, *revision);
-            }
-        }
-        return print(&out);
-    }
-    match explain_id(id, &cases) {
-        Explanation::Case(case) => {
-            let revisions: Vec<&str> = case.revisions.iter().map(|r| r.as_str()).collect();
-            let _ = writeln!(out, "{}: {}", case.id, case.title);
-            let _ = writeln!(out, "revisions: {}", revisions.join(", "));
-            if let Some(about) = &case.about {
-                let _ = writeln!(out, "\n{}", about.trim());
-            }
-            if !case.needs.is_empty() {
-                let _ = writeln!(out, "\nNeeds: {}", case.needs.join("; "));
-            }
-            let _ = writeln!(out, "\nSteps:");
-            for line in &case.outline {
-                let _ = writeln!(out, "  {line}");
-            }
-            let _ = writeln!(out, "\nJudges:");
-            for requirement in &case.requirements {
-                tell_requirement(&mut out, requirement);
-            }
-            for own in &case.own {
-                let _ = writeln!(out, "  {own}");
-            }
-        }
-        Explanation::Requirement(texts) => {
-            for requirement in &texts {
-                tell_requirement(&mut out, requirement);
-                let by = rules::rules().iter().filter(|rule| {
-                    rule.requirements.iter().any(|(id, of)| *id == requirement.id && *of == requirement.revision)
-                });
-                let mut judges: Vec<String> = requirement.cases.iter().map(|case| format!("case {case}")).collect();
-                judges.extend(by.map(|rule| format!("rule {}", rule.name)));
-                let judges = if judges.is_empty() { "nothing yet".to_owned() } else { judges.join(", ") };
-                let _ = writeln!(out, "    judged by: {judges}");
-            }
-        }
-        Explanation::Unknown { near } => {
-            let help = match near.first() {
-                Some(near) => format!("did you mean {near}?"),
-                None => "mcp-conform list shows the cases and rules, coverage the requirements".to_owned(),
-            };
-            return Err(UsageError::Other(format!("{id} is no case, rule or requirement\n  {help}")));
-        }
-    }
-    print(&out)
-}
-
-fn tell_requirement(out: &mut String, requirement: &RequirementText) {
-    let RequirementText { id, revision, level, requirement: text, link, remedy, contested, .. } = requirement;
-    let _ = writeln!(out, "  {id} ({revision}, {level}): {text}");
-    let _ = writeln!(out, "    {link}");
-    if let Some(remedy) = remedy {
-        let _ = writeln!(out, "    fix: {remedy}");
-    }
-    if !contested.is_empty() {
-        let items: Vec<String> = contested.iter().map(|item| format!("C{}", item.item)).collect();
-        let _ = writeln!(out, "    contested in part: {}", items.join(", "));
-    }
-    tell_proof(out, id, *revision);
-}
-
-fn tell_proof(out: &mut String, id: &str, revision: Revision) {
-    let faults: Vec<&str> = mcp_reference_server::faults()
-        .iter()
-        .filter(|fault| fault.breaks.iter().any(|(broken, of)| *broken == id && *of == revision.as_str()))
-        .map(|fault| fault.name)
-        .collect();
-    if !faults.is_empty() {
-        let _ = writeln!(out, "    proven by: {}", faults.join(", "));
-    }
 }
 
 pub(crate) fn cases(command: &CasesCommand) -> Result<u8, UsageError> {

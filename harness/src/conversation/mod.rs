@@ -7,6 +7,7 @@ mod draft;
 mod envelope;
 mod link;
 mod open;
+mod rounds;
 mod talk;
 
 pub use answer::{Answer, AnswerKind, IdRelation, Ticket, document, header_document, related};
@@ -21,4 +22,5 @@ pub use open::{
     Handshake, MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, ask_for_version, connect,
     open, settle,
 };
+pub use rounds::{asks_for_input, responses, retried, state, unanswerable};
 pub use talk::{Conversation, Opening, SendError, read_id, response_header};

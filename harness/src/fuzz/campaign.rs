@@ -21,7 +21,7 @@ use super::{
     input::{Act, Input},
     mutate::{Workshop, harvest},
     oracle::{self, Habits, Suspicion},
-    place::{Keeper, Place},
+    place::{Keeper, Pace, Place},
     play::{Class, Life, Played},
     report,
     seeds::{self, Ground},
@@ -143,6 +143,7 @@ fn place(
         policy: Policy::default().with_given(options.run.answers.clone()),
         keeper: keeper.clone(),
         dual,
+        pace: Pace::default(),
     }
 }
 
@@ -416,7 +417,7 @@ impl Campaign {
         while self.goes_on() && inputs < INPUTS_OF_A_LIFE && life.sent < MESSAGES_OF_A_LIFE {
             let input = Arc::new(island.next(tame, dice));
             digest.update(serde_json::to_vec(&*input).unwrap_or_default());
-            let played = life.play(&input, patience).await;
+            let played = life.play(&input, patience, true).await;
             inputs += 1;
             self.inputs.fetch_add(1, Ordering::Relaxed);
             self.requests.fetch_add(played.sent, Ordering::Relaxed);

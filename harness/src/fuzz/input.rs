@@ -23,6 +23,9 @@ pub(super) const FLIP: &str = "$flip";
 pub(super) const RAW: &str = "$raw";
 pub(super) const MARK: &str = "$mark";
 
+/// Stands for a progress token that nothing else has.
+pub(super) const ANY_TOKEN: &str = "*";
+
 /// The step that a mark is asked of.
 pub(super) const MARKED: usize = usize::MAX;
 

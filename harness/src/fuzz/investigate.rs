@@ -258,7 +258,7 @@ impl Campaign {
         }
         let mut life = Life::new(place.clone());
         life.begin().await.ok()?;
-        let played = life.play(input, trial.patience).await;
+        let played = life.play(input, trial.patience, false).await;
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
         let matches = |suspicions: Vec<Suspicion>| suspicions.into_iter().find(|it| it.key() == trial.key);
@@ -333,7 +333,7 @@ impl Campaign {
         let mut found = None;
         for window in 0..MOST_WINDOWS {
             for _ in 0..ROUNDS {
-                let played = life.play(input, patience).await;
+                let played = life.play(input, patience, true).await;
                 if !life.is_sound() || played.deaf.is_some() || started.elapsed() > LONG * 2 {
                     life.drop_all().await;
                     return None;
@@ -431,7 +431,7 @@ impl Campaign {
         let case = case.to_string_lossy();
         let run = &self.options.run;
         let quoted = shlex::try_quote(&case).map_or_else(|_| case.to_string(), std::borrow::Cow::into_owned);
-        let repro = format!("mcp-conform run {} --cases {quoted} --case {id}", run.repro_target);
+        let repro = format!("mcp-conform run {} --cases {quoted} --case {id}", run.repro.target);
         let base = events.first().map_or(0, |event| event.seq);
         let at = |seq: u64| seq.checked_sub(base);
         let sources = Sources {
@@ -442,7 +442,7 @@ impl Campaign {
             span: None,
         };
         let evidence =
-            if events.is_empty() { Evidence::default() } else { evidence(events, &sources, Some(repro.clone())) };
+            if events.is_empty() { Evidence::default() } else { evidence(events, &sources, repro.clone(), None) };
         Finding {
             version: VERSION,
             id,

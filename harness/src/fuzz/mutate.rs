@@ -198,8 +198,18 @@ impl Workshop {
     }
 
     fn token_or_lane(&self, input: &mut Input, dice: &mut Dice) {
-        const TOKENS: [&str; 9] =
-            ["1", "\"1\"", "\"t\"", "0", "\"\"", "-7", "\"mcp-conform\"", "9007199254740993", "\"ÄÖ\""];
+        const TOKENS: [&str; 10] = [
+            input::ANY_TOKEN,
+            "1",
+            "\"1\"",
+            "\"t\"",
+            "0",
+            "\"\"",
+            "-7",
+            "\"mcp-conform\"",
+            "9007199254740993",
+            "\"ÄÖ\"",
+        ];
         let lanes = if self.transport == Transport::Http { 3 } else { 2 };
         match dice.below(4) {
             0 => {
@@ -210,7 +220,8 @@ impl Workshop {
             }
             1 => {
                 // Two requests under one token.
-                let token = dice.pick(&TOKENS).map(|token| (*token).to_owned());
+                let token =
+                    dice.pick(&TOKENS).map(|token| (*token).to_owned()).filter(|token| token != input::ANY_TOKEN);
                 for _ in 0..2 {
                     if let Some(message) = a_message(input, dice) {
                         message.token.clone_from(&token);

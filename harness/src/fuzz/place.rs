@@ -1,8 +1,12 @@
 //! Where the fuzzer plays: one target in one era, and what starts and ends its server.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use mcp_conform_schemas::Revision;
@@ -95,7 +99,7 @@ impl Keeper {
 }
 
 /// One era of one target over one transport.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Place {
     pub(super) target: Target,
     pub(super) bench: Arc<Bench>,
@@ -104,6 +108,27 @@ pub(super) struct Place {
     pub(super) keeper: Arc<Keeper>,
     /// Whether the target serves both eras.
     pub(super) dual: bool,
+    pub(super) pace: Pace,
+}
+
+/// How long each tool takes, so that a tool that takes its time is not waited for at each call.
+#[derive(Debug, Default)]
+pub(super) struct Pace(Mutex<BTreeMap<String, (u32, Duration)>>);
+
+impl Pace {
+    pub(super) fn note(&self, tool: &str, took: Duration) {
+        let mut pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, total) = pace.entry(tool.to_owned()).or_default();
+        *count += 1;
+        *total += took;
+    }
+
+    /// Its calls take much longer than a message needs.
+    pub(super) fn is_leisurely(&self, tool: &str) -> bool {
+        const LONG: Duration = Duration::from_millis(40);
+        let pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.get(tool).is_some_and(|(count, total)| *total / (*count).max(1) > LONG)
+    }
 }
 
 impl Place {

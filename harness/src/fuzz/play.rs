@@ -28,6 +28,8 @@ use crate::{
 
 /// Conversations of one input.
 pub(super) const MOST_LANES: usize = 3;
+/// What a tool that takes its time is waited for in passing.
+const SHORT: Duration = Duration::from_millis(10);
 /// Events that a conversation keeps; a finding is seen again in a conversation of its own, which keeps all.
 const KEPT_EVENTS: u64 = 4_096;
 
@@ -49,6 +51,7 @@ pub(super) struct Outcome {
     pub(super) sound: bool,
     /// Event of what was sent; `None`: it did not go out.
     pub(super) sent: Option<u64>,
+    pub(super) at: Duration,
     /// The text that only this step sent.
     pub(super) mark: Option<String>,
     /// Texts in the answer that another step sent.
@@ -175,6 +178,7 @@ struct Lane {
     next: usize,
     /// Steps whose answers are waited for, by the event of the request.
     waiting: BTreeMap<u64, usize>,
+    place: Arc<Place>,
     by_exchange: BTreeMap<Exchange, usize>,
     /// Exchanges of ours that are open by their nature.
     streams: Vec<Exchange>,
@@ -221,10 +225,11 @@ impl Life {
         self.lanes.get(lane).and_then(Option::as_ref).map(|lane| lane.talk.events()).unwrap_or_default()
     }
 
-    /// Plays an input and waits for what is owed, each answer so long.
-    pub(super) async fn play(&mut self, input: &Input, patience: Duration) -> Played {
-        let keeper = self.place.keeper.clone();
-        let _hold = keeper.hold().await;
+    /// Plays an input and waits for what is owed, each answer so long. In haste, tools that take their time are not waited
+    /// for, and their calls are cancelled in the end.
+    pub(super) async fn play(&mut self, input: &Input, patience: Duration, haste: bool) -> Played {
+        let place = self.place.clone();
+        let _hold = place.keeper.hold().await;
         let mut played = Played {
             outcomes: vec![Outcome::default(); input.steps.len()],
             marks: std::mem::take(&mut self.marks),
@@ -248,7 +253,14 @@ impl Life {
             };
             let sent = lane.act(&step.act, index, input, &mut played).await;
             odd |= sent.is_ok_and(|it| it.odd);
+            let outcome = played.outcomes.get_mut(index);
+            let tool = outcome.as_ref().and_then(|outcome| outcome.tool.clone());
+            let leisurely = haste && tool.is_some_and(|tool| place.pace.is_leisurely(&tool));
+            if leisurely && let Some(outcome) = outcome {
+                outcome.sound = false;
+            }
             if step.wait {
+                let patience = if leisurely { SHORT.min(patience) } else { patience };
                 lane.pump(Instant::now() + patience, &mut played, |lane| {
                     !lane.waiting.values().any(|step| *step == index)
                 })
@@ -315,7 +327,7 @@ impl Life {
         }
         let dead = self.lanes.get(on).and_then(Option::as_ref).is_none_or(|lane| lane.gone);
         if dead && let Some(place) = self.lanes.get_mut(on) {
-            *place = Some(Lane::new(self.place.open().await?));
+            *place = Some(Lane::new(self.place.open().await?, self.place.clone()));
         }
         match self.lanes.get_mut(on).and_then(Option::as_mut) {
             Some(lane) => Ok(lane),
@@ -357,9 +369,10 @@ struct Sent {
 }
 
 impl Lane {
-    fn new(talk: Conversation) -> Self {
+    fn new(talk: Conversation, place: Arc<Place>) -> Self {
         let mut lane = Self {
             talk,
+            place,
             judge: Judge::new(),
             next: 0,
             waiting: BTreeMap::new(),
@@ -425,8 +438,8 @@ impl Lane {
         mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
         let ticket = self.talk.send_long(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
-            let (sound, sent) = (sound && !long, Some(ticket.event));
-            *outcome = Outcome { method, tool, sound, sent, mark, ..Outcome::default() };
+            let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
+            *outcome = Outcome { method, tool, sound, sent, at, mark, ..Outcome::default() };
         }
         self.by_exchange.extend(ticket.exchange.map(|exchange| (exchange, index)));
         if long {
@@ -659,6 +672,9 @@ impl Lane {
             let Some(outcome) = played.outcomes.get_mut(step) else { continue };
             outcome.class = class_of(seen.json);
             outcome.code = seen.get("/error/code").and_then(Json::as_number).and_then(|number| number.as_i64());
+            if let Some(tool) = &outcome.tool {
+                self.place.pace.note(tool, event.at.saturating_sub(outcome.at));
+            }
             outcome.event = Some(event.seq);
             (outcome.echoed, outcome.foreign) =
                 played.marks.foreign(&frame.raw, outcome.mark.as_deref(), self.talk.number());
@@ -749,7 +765,10 @@ fn call(message: &Message, played: &Played, mark: &str) -> Option<Call> {
         method: message.method.clone(),
         params,
         id: message.id.clone(),
-        token: message.token.clone(),
+        token: match message.token.as_deref() {
+            Some(input::ANY_TOKEN) => Some(format!("\"{mark}\"")),
+            _ => message.token.clone(),
+        },
         capabilities: message.capabilities.clone(),
         headers: headers.collect(),
         wrong: message.wrong.clone(),

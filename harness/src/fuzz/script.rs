@@ -130,6 +130,7 @@ impl Writer<'_> {
         }
         for (word, text) in [("id", &message.id), ("token", &message.token)] {
             if let Some(text) = text {
+                let text = if text == input::ANY_TOKEN { "\"mcp-conform\"" } else { text };
                 out.insert(word.to_owned(), json!({ "json": text }));
             }
         }

@@ -215,7 +215,7 @@ pub(super) fn in_flight(step: &Step) -> Step {
 fn progressing(step: &Step) -> Step {
     let mut step = step.clone();
     if let Some(message) = step.message_mut() {
-        message.token = Some("\"mcp-conform\"".to_owned());
+        message.token = Some(input::ANY_TOKEN.to_owned());
     }
     step
 }

@@ -13,6 +13,7 @@ use super::memory::{http_target, stdio_target};
 use crate::{
     conversation::Deadlines,
     coverage::coverage,
+    repro::Repro,
     run::{Control, Excused, RunOptions, TOLD_UNDER, ToolChoice, run},
     trace::Secrets,
 };
@@ -223,7 +224,7 @@ fn options(config: &Config, transport: Transport, cases: Vec<Arc<Case>>) -> RunO
         trace_dir: None,
         secrets: Arc::new(Secrets::default()),
         token: false,
-        repro_target: "--demo".to_owned(),
+        repro: Arc::new(Repro { target: "--demo".to_owned(), ..Repro::default() }),
         name: "the reference server in memory".to_owned(),
     }
 }

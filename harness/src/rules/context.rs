@@ -384,7 +384,7 @@ impl Context {
         for json in items {
             match Shape::of(json) {
                 Shape::Request => {
-                    let key = self.add(seq, channel, json, intent);
+                    let key = self.add(seq, channel, json, intent, bulky(&frame.raw));
                     let sound = self.requests.get(&key).is_some_and(Request::is_readable);
                     ordinary &= sound;
                     self.last_out = Some(key).filter(|_| sound && items.len() == 1);
@@ -407,7 +407,7 @@ impl Context {
         }
     }
 
-    fn add(&mut self, seq: u64, channel: Channel, json: &Json, intent: &Intent) -> RequestKey {
+    fn add(&mut self, seq: u64, channel: Channel, json: &Json, intent: &Intent, bulky: bool) -> RequestKey {
         let key = self.next;
         self.next += 1;
         let id = Id::of(json.get("id"));
@@ -415,6 +415,16 @@ impl Context {
         let meta = |name: &str| meta.and_then(|meta| meta.get(name));
         let token = meta("progressToken").map(|token| Id::of(Some(token)));
         let kept = id.to_string().len() + token.as_ref().map_or(0, |token| token.to_string().len()) + 200;
+        let alike: Vec<RequestKey> = token
+            .iter()
+            .flat_map(|token| self.with_token(token))
+            .filter(|it| it.answered.is_none())
+            .map(|it| it.key)
+            .collect();
+        let shared_token = !alike.is_empty();
+        for key in alike {
+            self.requests.get_mut(&key).into_iter().for_each(|request| request.shared_token = true);
+        }
         let twin = self.with_id(&id).any(|other| other.answered.is_none());
         let method = json.get("method").and_then(Json::as_str).unwrap_or_default();
         let listen = method == "subscriptions/listen";
@@ -437,6 +447,8 @@ impl Context {
             task: json.pointer("/params/task").is_some(),
             wrong: intent.wrong.clone(),
             twin,
+            shared_token,
+            bulky,
             after_raw: self.raw,
             answered: None,
             cancelled: None,
@@ -655,4 +667,11 @@ impl Context {
             _ => nobody(Likeness::Foreign),
         }
     }
+}
+
+/// A message that no short sentence can quote.
+fn bulky(raw: &[u8]) -> bool {
+    const LONG: usize = 1_000;
+    const BREAKS: [&[u8]; 6] = [b"\\n", b"\\r", b"\\u000", b"\\u2028", b"\\u0085", b"\\v"];
+    raw.len() > LONG || BREAKS.iter().any(|word| raw.windows(word.len()).any(|window| window == *word))
 }

@@ -118,7 +118,8 @@ impl Progress {
     fn known(&mut self, seen: &Seen<'_>, request: &Request, at: Duration, context: &Context, out: &mut Verdicts) {
         let resumes = seen.exchange().and_then(|it| context.exchange(it)).is_some_and(|exchange| exchange.resumes);
         let about = |breach: Breach| breach.about(Some(request.key));
-        if request.answered.is_some() && request.cancelled.is_none() && !request.task && !resumes && !request.twin {
+        let ambiguous = request.twin || request.shared_token;
+        if request.answered.is_some() && request.cancelled.is_none() && !request.task && !resumes && !ambiguous {
             let id = clip(&request.id.to_string());
             let what = format!("progress for the request {} with the id {id}, which has its answer", request.method);
             let breach = about(Breach::at(seen, "/params/progressToken", what));
@@ -133,7 +134,7 @@ impl Progress {
         }
         out.occasion(&ACTIVE, context);
         let Some(value) = seen.get("/params/progress").and_then(Json::as_number) else { return };
-        if resumes || request.twin {
+        if resumes || ambiguous {
             return;
         }
         let key = (request.key, seen.exchange());

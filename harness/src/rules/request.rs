@@ -39,6 +39,10 @@ pub struct Request {
     pub wrong: Vec<String>,
     /// An earlier request with the same id was still unanswered.
     pub twin: bool,
+    /// Another request was in flight with the same progress token: whose progress comes is open.
+    pub shared_token: bool,
+    /// It is long, or holds line breaks: a server that quotes it cannot be concise.
+    pub bulky: bool,
     /// It was sent after raw bytes on the same stdin, which may have swallowed it.
     pub after_raw: bool,
     /// Events of what became of it.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     conversation::{Deadlines, StdioTarget},
     process::CommandSpec,
+    repro::Repro,
     trace::Secrets,
     transport::Endpoint,
 };
@@ -42,8 +43,8 @@ pub struct RunOptions {
     pub secrets: Arc<Secrets>,
     /// A credential was given.
     pub token: bool,
-    /// `--server '…'` or the like, quoted for a shell, for repro lines.
-    pub repro_target: String,
+    /// How a finding is provoked again.
+    pub repro: Arc<Repro>,
     /// What to show as the target's name.
     pub name: String,
 }

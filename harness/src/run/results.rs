@@ -10,6 +10,7 @@ use mcp_conform_reports::model::{CheckResult, Evidence, RequirementInfo, Verdict
 use mcp_conform_schemas::Revision;
 
 use crate::{
+    repro::Repro,
     rules::{self, Observation, Outcome, Violation},
     script::{CaseVerdict, Sources, Word, evidence},
     trace::{Event, Transport},
@@ -125,7 +126,7 @@ impl RuleTally {
         observations: Vec<Observation>,
         events: &[Arc<Event>],
         trace_file: Option<&str>,
-        repro: &dyn Fn(Option<&str>) -> String,
+        repro: &Repro,
     ) -> Vec<(&'static str, &'static str)> {
         let mut failed = Vec::new();
         for observation in observations {
@@ -140,7 +141,7 @@ impl RuleTally {
                 if matches!(violation.outcome, Outcome::Broken) && row.is_some_and(|r| r.grade == Grade::Fail) {
                     failed.push((observation.rule, observation.requirement));
                 }
-                seen.add(violation, events, trace_file, repro);
+                seen.add((observation.rule, observation.revision), violation, events, trace_file, repro);
             }
         }
         failed
@@ -172,10 +173,11 @@ impl RuleTally {
 impl Seen {
     fn add(
         &mut self,
+        (rule, revision): (&str, Revision),
         violation: Violation,
         events: &[Arc<Event>],
         trace_file: Option<&str>,
-        repro: &dyn Fn(Option<&str>) -> String,
+        repro: &Repro,
     ) {
         let kind = violation.outcome;
         if let Some(known) = self.broken.iter_mut().find(|(m, k, ..)| *m == violation.message && *k == kind) {
@@ -194,7 +196,9 @@ impl Seen {
             span: violation.span,
         };
         let case = violation.step.as_ref().map(|step| step.case.as_str()).filter(|case| !case.is_empty());
-        let mut evidence = evidence(events, &sources, Some(repro(case)));
+        // The rule is named, too: a run of some cases judges by them alone.
+        let command = repro.command(revision, case.into_iter().chain([rule]));
+        let mut evidence = evidence(events, &sources, command, repro.by_hand(events, &sources, &[]));
         evidence.trace = trace_file
             .map(|file| mcp_conform_reports::model::TraceRef { file: file.to_owned(), event: violation.event });
         self.broken.push((violation.message, kind, evidence, 1));

@@ -300,7 +300,7 @@ impl Runner {
             token: self.options.token,
             fixture: false,
             seed: self.options.seed,
-            repro_target: self.options.repro_target.clone(),
+            repro: self.options.repro.clone(),
             pool: Pool::default(),
             frail: OnceCell::default(),
             dead: Mutex::default(),

@@ -265,10 +265,7 @@ impl Runner {
         let mut tally = lock(&session.tally);
         // The run was stopped meanwhile.
         let Some(tally) = tally.as_mut() else { return };
-        let failed = tally.add(observations, &events, file.as_deref(), &|case| {
-            let case = case.map(|case| format!(" --case {case}")).unwrap_or_default();
-            format!("mcp-conform run {} --revision {}{case}", stage.repro_target, stage.revision)
-        });
+        let failed = tally.add(observations, &events, file.as_deref(), &stage.repro);
         let counts = |(rule, requirement): &(&str, &str)| {
             let found = results::left_out(rule, requirement, session.place, Verdict::Fail, String::new(), None);
             !(self.options.excused.0)(&found)
@@ -290,8 +287,7 @@ impl Runner {
         }
         let place = Place { revision: era.judged(), version: era.judged(), transport: talk.transport() };
         let mut tally = RuleTally::default();
-        let repro = format!("mcp-conform run {} --revision {}", self.options.repro_target, place.revision);
-        tally.add(rules::judge(&events), &events, file.as_deref(), &|_| repro.clone());
+        tally.add(rules::judge(&events), &events, file.as_deref(), &self.options.repro);
         let mut results = tally.results(place, &|rule, row| self.wants_row(rule, row));
         results.retain(|result| matches!(result.verdict, Verdict::Fail | Verdict::Warn | Verdict::Contested));
         self.add(results);

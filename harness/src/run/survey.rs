@@ -387,39 +387,21 @@ fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from:
     }
 }
 
-async fn learn(
-    talk: &Conversation,
-    surface: &mut Surface,
-    index: usize,
-    ticket: &Ticket,
-    mut answer: Answer,
-    mut call: Call,
-) {
+async fn learn(talk: &Conversation, surface: &mut Surface, index: usize, ticket: &Ticket, answer: Answer, call: Call) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     facts.progress |= reports_progress(talk, ticket);
-    for _ in 0..MOST_ROUNDS {
-        let Some(result) = answer.result() else { break };
-        if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
-            break;
-        }
+    let note = |result: &Value| {
         facts.call = CallState::Accepted;
         facts.state |= result.get("requestState").is_some();
-        let requests = result.get("inputRequests").cloned().unwrap_or_default();
-        for request in requests.as_object().into_iter().flat_map(Map::values) {
+        let requests = result.get("inputRequests").and_then(Value::as_object);
+        for request in requests.into_iter().flat_map(Map::values) {
             let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
             facts.asks.extend(input_kind(method));
         }
-        let Some(mut params) = call.params.take() else { break };
-        params.insert("inputResponses", talk.opening().policy.responses(&requests).into());
-        if let Some(state) = result.get("requestState") {
-            params.insert("requestState", state.clone().into());
-        }
-        call = Call { method: "tools/call".to_owned(), params: Some(params), ..Call::default() };
-        match talk.request(call.clone(), None).await {
-            Ok((_, next)) => answer = next,
-            Err(_) => break,
-        }
-    }
+    };
+    // Where the connection broke on the way, the first answer is all that is known.
+    let last = talk.rounds(call, (ticket.clone(), answer.clone()), MOST_ROUNDS, note).await;
+    let answer = last.map_or(answer, |(_, answer)| answer);
     let asked = !facts.asks.is_empty();
     facts.call = match &answer.result() {
         Some(result) if result.get("isError") != Some(&Value::Bool(true)) => CallState::Accepted,

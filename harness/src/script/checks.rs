@@ -8,11 +8,10 @@ mod versions;
 use std::collections::BTreeSet;
 
 use mcp_conform_cases::ast::NamedCheck;
-use mcp_conform_reports::model::Evidence;
 use serde_json::{Value, json};
 
 use super::{
-    evidence::{Sources, evidence},
+    evidence::Sources,
     player::{Player, Round, Stop, send_failed},
     verdict::{CaseVerdict, Word},
 };
@@ -131,10 +130,7 @@ fn tell(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conversati
     for said in said {
         let Some((_, requirement)) = step.judges.iter().find(|(role, _)| role.node == said.role) else { continue };
         let Some(requirement) = requirement.of(player.stage.revision) else { continue };
-        let evidence = match said.word {
-            Word::Pass => Evidence::default(),
-            _ => evidence(&talk.events(), &said.sources, None),
-        };
+        let evidence = player.evidence(said.word, &talk.events(), &said.sources);
         player.say(CaseVerdict {
             requirement: requirement.node.clone(),
             word: said.word,

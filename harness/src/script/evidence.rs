@@ -24,7 +24,8 @@ pub struct Sources {
     pub span: Option<(usize, usize)>,
 }
 
-pub fn evidence(events: &[Arc<Event>], sources: &Sources, repro: Option<String>) -> Evidence {
+/// `command` plays it again, `by_hand` does so without us.
+pub fn evidence(events: &[Arc<Event>], sources: &Sources, command: String, by_hand: Option<String>) -> Evidence {
     let of = |seq: Option<u64>| events.get(usize::try_from(seq?).ok()?);
     let received = of(sources.received).and_then(|event| {
         let mut excerpt = excerpt(event, events)?;
@@ -42,7 +43,8 @@ pub fn evidence(events: &[Arc<Event>], sources: &Sources, repro: Option<String>)
         sent: of(sources.sent).and_then(|event| excerpt(event, events)),
         received,
         control: of(sources.control).and_then(|event| excerpt(event, events)),
-        repro,
+        repro: Some(command),
+        by_hand,
         trace: None,
     }
 }
@@ -57,7 +59,8 @@ fn frame_of(event: &Event) -> Option<&Frame> {
     }
 }
 
-fn excerpt(event: &Event, events: &[Arc<Event>]) -> Option<Excerpt> {
+/// What an event shows to a person; nothing for what is only for us.
+pub fn excerpt(event: &Event, events: &[Arc<Event>]) -> Option<Excerpt> {
     let (head, raw) = match &event.body {
         Body::Line(line) => (Vec::new(), line.frame.raw.clone()),
         Body::HttpRequest(request) if request.raw => (Vec::new(), request.body.clone()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_conform_cases::ast::{Judgement, OutcomeVerdict, Step};
+use mcp_conform_reports::model::Evidence;
 use serde_json::Value;
 
 use super::{
@@ -64,11 +65,7 @@ impl Player<'_> {
                 pointer,
                 span: None,
             };
-            // A pass needs no excerpt: it is the usual case and the trace has it.
-            let evidence = match word {
-                Word::Pass => mcp_conform_reports::model::Evidence::default(),
-                _ => evidence(&scene.events, &sources, Some(self.repro())),
-            };
+            let evidence = self.evidence(word, &scene.events, &sources);
             self.say(CaseVerdict {
                 requirement: requirement.node.clone(),
                 word,
@@ -188,11 +185,16 @@ impl Player<'_> {
         each_requirement(step, &mut |requirement| say(requirement));
     }
 
-    fn repro(&self) -> String {
-        format!(
-            "mcp-conform run {} --revision {} --case {}",
-            self.stage.repro_target, self.stage.revision, self.case.id.node
-        )
+    /// What was seen, and how it is seen again.
+    pub(super) fn evidence(&self, word: Word, events: &[Arc<Event>], sources: &Sources) -> Evidence {
+        // A pass needs no excerpt: it is the usual case and the trace has it.
+        if word == Word::Pass {
+            return Evidence::default();
+        }
+        let repro = &self.stage.repro;
+        let told = word.is_breach() || word == Word::Contested;
+        let by_hand = told.then(|| repro.by_hand(events, sources, &self.others(events))).flatten();
+        evidence(events, sources, repro.command(self.stage.revision, [self.case.id.as_str()]), by_hand)
     }
 }
 

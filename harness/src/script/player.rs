@@ -16,7 +16,7 @@ use mcp_conform_schemas::generate::{NearMiss, NearMissKind};
 use serde_json::{Value, json};
 
 use super::{
-    evidence::{Sources, evidence},
+    evidence::Sources,
     judging::Control,
     seeing,
     stage::{Lease, LeaseError, Stage},
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     conversation::{Answer, Call, Conversation, SendError, Ticket, document, related},
-    trace::{Direction, Event},
+    trace::{Body, Direction, Event},
     wire::Id,
 };
 
@@ -203,6 +203,18 @@ impl Player<'_> {
         });
     }
 
+    /// What was said in the conversations of the case beside this one.
+    pub(super) fn others(&self, events: &[Arc<Event>]) -> Vec<Vec<Arc<Event>>> {
+        let number = events.iter().find_map(|event| match &event.body {
+            Body::Opened(opened) => Some(opened.conversation),
+            _ => None,
+        });
+        let mut talks: Vec<Conversation> = self.gathered().leases.iter().map(|lease| lease.talk.clone()).collect();
+        talks.retain(|talk| Some(talk.number()) != number);
+        talks.dedup_by_key(|talk| talk.number());
+        talks.iter().map(Conversation::events).collect()
+    }
+
     /// Plays steps in order; after a stop the rest is given as not verified.
     pub(super) fn steps<'b>(
         &'b self,
@@ -348,15 +360,15 @@ impl Player<'_> {
 
     /// Settles what waited for the end of its conversation, and hands the conversations back.
     async fn finish(self) -> (CaseOutcome, Vec<Conversation>) {
-        let Gathered { mut outcome, obligations, leases } =
-            self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let obligations = std::mem::take(&mut self.gathered().obligations);
         for obligation in obligations {
             obligation.talk.retire("it was drained for a case");
             obligation.talk.end().await;
-            if let Some(verdict) = settle(&obligation, self.stage) {
-                outcome.verdicts.push(verdict);
+            if let Some(verdict) = settle(&obligation, &self) {
+                self.say(verdict);
             }
         }
+        let Gathered { outcome, leases, .. } = std::mem::take(&mut *self.gathered());
         let mut to_end: Vec<Conversation> = Vec::new();
         for lease in leases {
             match lease.key {
@@ -379,8 +391,8 @@ impl Player<'_> {
     }
 }
 
-fn settle(obligation: &Obligation, stage: &Stage) -> Option<CaseVerdict> {
-    let requirement = obligation.step.requirement.of(stage.revision)?;
+fn settle(obligation: &Obligation, player: &Player<'_>) -> Option<CaseVerdict> {
+    let requirement = obligation.step.requirement.of(player.stage.revision)?;
     let events = obligation.talk.events();
     let own = obligation.ticket.as_ref().map(|ticket| related(ticket, &events));
     let unwanted = events.iter().filter(|event| event.seq >= obligation.from).find(|event| {
@@ -398,10 +410,7 @@ fn settle(obligation: &Obligation, stage: &Stage) -> Option<CaseVerdict> {
         }
     };
     let sources = Sources { sent, received: found, ..Sources::default() };
-    let evidence = match word {
-        Word::Pass => mcp_conform_reports::model::Evidence::default(),
-        _ => evidence(&events, &sources, None),
-    };
+    let evidence = player.evidence(word, &events, &sources);
     Some(CaseVerdict {
         requirement: requirement.node.clone(),
         word,

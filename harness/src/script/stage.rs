@@ -20,6 +20,7 @@ use crate::{
         AnswerKind, Bench, Call, Conversation, Handshake, OpenError, OpenErrorKind, Opening, Policy, Target, connect,
         open,
     },
+    repro::Repro,
     run::surface::Surface,
     trace::Transport,
 };
@@ -43,8 +44,7 @@ pub struct Stage {
     pub token: bool,
     pub fixture: bool,
     pub seed: u64,
-    /// `--server '…'` or `--url …`, quoted for a shell, for repro lines.
-    pub repro_target: String,
+    pub repro: Arc<Repro>,
     pub pool: Pool,
     /// Whether the server ends after ordinary requests, too; found out when it first ends where it should not.
     pub frail: OnceCell<bool>,

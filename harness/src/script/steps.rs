@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     checks,
-    evidence::{Sources, evidence},
+    evidence::Sources,
     judging::{Control, Scene},
     player::{Handle, Player, Round, Stop, last_event, send_failed},
     seeing,
@@ -354,10 +354,7 @@ impl Player<'_> {
             (Some(says), Word::Broken) => format!("{says}: {message}"),
             _ => message,
         };
-        let evidence = match word {
-            Word::Pass => mcp_conform_reports::model::Evidence::default(),
-            _ => evidence(&talk.events(), &Sources { received, ..Sources::default() }, None),
-        };
+        let evidence = self.evidence(word, &talk.events(), &Sources { received, ..Sources::default() });
         let requirement = requirement.node.clone();
         self.say(CaseVerdict { requirement, word, subject: round.subject(), message, evidence });
         Ok(())

@@ -45,8 +45,12 @@ pub fn jsonrpc_line(data: &[u8]) {
     }
 }
 
-/// Bytes of an event stream: items do not depend on the pieces, places are right, and memory is bounded.
+/// Bytes of an event stream: items do not depend on the pieces, places are right, memory is bounded, and where the bytes are
+/// text, the events are those of a plain reading.
 pub fn sse_decode(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        assert_eq!(blocks(decode(Limits::default(), [data])), plain(text));
+    }
     for limits in [Limits::default(), small(data)] {
         let items = decode(limits, [data]);
         for pieces in [pieces(data), data.chunks(1).collect()] {
@@ -74,6 +78,47 @@ pub fn sse_decode(data: &[u8]) {
             }
         }
     }
+}
+
+/// The fields of one event: its name, data, id and retry.
+type Block = (Option<String>, Option<String>, Option<String>, Option<u64>);
+
+/// The events that ended, as far as they say anything.
+fn blocks(items: Vec<SseItem>) -> Vec<Block> {
+    let text = |data: Bytes| String::from_utf8_lossy(&data).into_owned();
+    let events = items.into_iter().filter_map(|item| if let SseItem::Event(event) = item { Some(event) } else { None });
+    let blocks = events.filter(|event| event.terminated).map(|event| {
+        let retry = event.retry.and_then(|retry| retry.milliseconds);
+        (event.event, event.data.map(text), event.id, retry)
+    });
+    // A block whose only fields are invalid is nothing to others.
+    blocks.filter(|block| *block != (None, None, None, None)).collect()
+}
+
+/// The same, read line by line from the whole text.
+fn plain(text: &str) -> Vec<Block> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    // What stands behind the last line break is no line yet.
+    lines.pop();
+    let (mut found, mut block) = (Vec::new(), Block::default());
+    for line in lines {
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            _ if line.is_empty() => found.push(std::mem::take(&mut block)),
+            "event" => block.0 = Some(value.to_owned()),
+            "data" => {
+                let before = block.1.take();
+                block.1 = Some(before.map_or_else(|| value.to_owned(), |before| format!("{before}\n{value}")));
+            }
+            "id" if !value.contains('\0') => block.2 = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => block.3 = value.parse().ok().or(block.3),
+            _ => {}
+        }
+    }
+    found.retain(|block| *block != Block::default());
+    found
 }
 
 /// Limits that most inputs pass.
@@ -417,8 +462,6 @@ mod tests {
         generated(&seeds, &words, sse_decode);
     }
 
-    type Block = (Option<String>, Option<String>, Option<String>, Option<u64>);
-
     /// What `sse-stream` makes of the same pieces; it ends at the first error.
     fn others(pieces: Vec<Vec<u8>>) -> Vec<Block> {
         use futures_util::{FutureExt as _, StreamExt as _};
@@ -429,18 +472,7 @@ mod tests {
     }
 
     fn ours(pieces: &[Vec<u8>]) -> Vec<Block> {
-        let text = |data: Bytes| String::from_utf8_lossy(&data).into_owned();
-        decode(Limits::default(), pieces.iter().map(Vec::as_slice))
-            .into_iter()
-            .filter_map(|item| if let SseItem::Event(event) = item { Some(event) } else { None })
-            .filter(|event| event.terminated)
-            .map(|event| {
-                let retry = event.retry.and_then(|retry| retry.milliseconds);
-                (event.event, event.data.map(text), event.id, retry)
-            })
-            // A block whose only fields are invalid is nothing to the other.
-            .filter(|block| *block != (None, None, None, None))
-            .collect()
+        blocks(decode(Limits::default(), pieces.iter().map(Vec::as_slice)))
     }
 
     proptest! {

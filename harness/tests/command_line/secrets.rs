@@ -95,7 +95,10 @@ fn a_repro_line_names_where_the_secret_comes_from() {
     let cli = Cli::new().with("HIDDEN", SECRET);
     let server = crate::fixture::reference("--fault bogus-cursor-as-first-page");
     let args = ["run", "--server", &server, "--env", "A_TOKEN=env:HIDDEN", "--env", "B=c", "--case", "tools-list-b*"];
-    let ran = cli.run(args.iter().chain(&WRITES)).is(0, &["--env 'A_TOKEN=env:HIDDEN' --env 'B=c'"]);
+    // Without a result file the terminal shows the command itself.
+    cli.run(args).is(0, &["--env 'A_TOKEN=env:HIDDEN' --env 'B=c'"]);
+    let ran = cli.run(args.iter().chain(&WRITES)).is(0, &["mcp-conform replay"]);
+    assert!(cli.read("out.json").contains("--env 'A_TOKEN=env:HIDDEN' --env 'B=c'"));
     nowhere(&cli, &ran, &[]);
 }
 

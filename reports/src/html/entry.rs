@@ -1,6 +1,7 @@
 //! One requirement with one verdict as an entry of a list, with its proof inside.
 
 use crate::excerpt;
+use crate::key;
 use crate::merge::{self, Finding, Variant};
 use crate::model::{Excerpt, Excuse, Report, Verdict};
 use crate::plain;
@@ -10,13 +11,15 @@ use super::{MESSAGE, shown, word};
 
 /// How much of a finding a page holds.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct Bounds<'a> {
     /// Entries of the list.
     pub(super) entries: usize,
     /// Ways in which a finding shows.
     pub(super) variants: usize,
     /// Characters of an excerpt on each side of its caret.
     pub(super) around: usize,
+    /// The result file, as a word for a shell.
+    pub(super) result: Option<&'a str>,
 }
 
 /// Ways of what is no finding, where one is like the other.
@@ -24,6 +27,8 @@ const OTHER_VARIANTS: usize = 3;
 const NAMES: usize = 12;
 /// Characters of a command to be copied.
 const COMMAND: usize = 4_000;
+/// A shell line is whole or of no use.
+const BY_HAND: usize = 20_000;
 
 pub(super) struct Entry {
     pub(super) id: String,
@@ -60,6 +65,8 @@ pub(super) struct View {
     /// Empty where all ways share one.
     pub(super) fix: String,
     pub(super) repro: String,
+    pub(super) replay: String,
+    pub(super) by_hand: String,
 }
 
 /// The entries of the verdicts that are wanted, the gravest first. `prefix` keeps ids apart where a page has several
@@ -68,7 +75,7 @@ pub(super) fn entries(
     report: &Report,
     prefix: &str,
     wanted: impl Fn(Verdict) -> bool,
-    bounds: Bounds,
+    bounds: Bounds<'_>,
 ) -> (Vec<Entry>, u64) {
     let findings = merge::merge(report, wanted);
     let left = findings.len().saturating_sub(bounds.entries) as u64;
@@ -76,7 +83,7 @@ pub(super) fn entries(
     (shown.map(|(index, finding)| entry(finding, format!("{prefix}f{index}"), bounds)).collect(), left)
 }
 
-fn entry(finding: &Finding<'_>, id: String, bounds: Bounds) -> Entry {
+fn entry(finding: &Finding<'_>, id: String, bounds: Bounds<'_>) -> Entry {
     let mut revisions: Vec<&str> = finding.results().map(|result| result.revision.as_str()).collect();
     let mut transports: Vec<&str> = finding.results().map(|result| result.transport.as_str()).collect();
     for list in [&mut revisions, &mut transports] {
@@ -134,7 +141,7 @@ fn gist(finding: &Finding<'_>, told: bool) -> String {
     shown(text, 220)
 }
 
-fn view(variant: &Variant<'_>, told: bool, own_fix: bool, bounds: Bounds) -> View {
+fn view(variant: &Variant<'_>, told: bool, own_fix: bool, bounds: Bounds<'_>) -> View {
     let result = variant.shown;
     let place =
         [result.check.clone(), variant.revisions().join(" and "), variant.transports().join(" and ")].join(", ");
@@ -151,6 +158,12 @@ fn view(variant: &Variant<'_>, told: bool, own_fix: bool, bounds: Bounds) -> Vie
         wire: plain::exchange(result).map(|(label, excerpt)| (label, Shown::of(excerpt, bounds.around))).collect(),
         fix: if told && own_fix { shown(result.fix.as_deref().unwrap_or_default(), MESSAGE) } else { String::new() },
         repro: shown(result.evidence.repro.as_deref().unwrap_or_default(), COMMAND),
+        replay: bounds
+            .result
+            .and_then(|file| key::replay(file, result))
+            .map(|line| shown(&line, COMMAND))
+            .unwrap_or_default(),
+        by_hand: shown(result.evidence.by_hand.as_deref().unwrap_or_default(), BY_HAND),
     }
 }
 

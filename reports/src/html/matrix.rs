@@ -18,7 +18,7 @@ use super::entry::{self, Bounds, Entry};
 use super::{MESSAGE, Shell, shown, tally, tool, word};
 
 /// What the page holds of a server; its own report has all.
-const BOUNDS: Bounds = Bounds { entries: 100, variants: 3, around: 600 };
+const BOUNDS: Bounds<'_> = Bounds { entries: 100, variants: 3, around: 600, result: None };
 
 /// Writes the page.
 pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {

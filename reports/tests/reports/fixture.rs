@@ -82,6 +82,7 @@ pub(crate) fn everything() -> Report {
             repro: Some(
                 "mcp-conform run --url http://127.0.0.1:3001/mcp --case header-method-mismatch --seed 7".into(),
             ),
+            by_hand: Some("curl -isSN http://127.0.0.1:3001/mcp -H 'mcp-method: tools/list' --data-raw '{…}'".into()),
             trace: Some(TraceRef { file: "0003-http-modern.trace".into(), event: 41 }),
         },
         fix: Some("compare the header with the method of the body before the request is dispatched".into()),
@@ -198,6 +199,7 @@ pub(crate) fn hostile() -> Report {
             }),
             control: Some(excerpt(&[], "", Some((3, 0)))),
             repro: Some(format!("printf '{evil}'")),
+            by_hand: Some(format!("printf '{evil}' | server")),
             trace: Some(TraceRef { file: evil.into(), event: u64::MAX }),
         },
         fix: Some(evil.into()),

@@ -10,7 +10,7 @@ use crate::fixture;
 
 fn page(report: &Report, options: Options) -> String {
     let exit = Some(exit::decide(report, &Policy::default()));
-    let page = render::to_string(&Terminal, report, &Options { exit, ..options });
+    let page = render::to_string(&Terminal, report, &Options { exit, ..options.clone() });
     check(&page, &options);
     page
 }
@@ -23,7 +23,10 @@ fn check(page: &str, options: &Options) {
         assert!(options.styled || !escapes, "an escape sequence on a plain page: {line:?}");
         let control = line.chars().find(|c| c.is_control() && *c != '\x1b');
         assert_eq!(control, None, "a control character in {line:?}");
-        let copied = line.starts_with("  repro ") || line.contains("https://") || line.contains("javascript:");
+        let copied = line.starts_with("  repro ")
+            || line.starts_with("  by hand ")
+            || line.contains("https://")
+            || line.contains("javascript:");
         assert!(escapes || copied || text::width(line) <= options.width, "{} columns: {line}", text::width(line));
     }
     assert!(!page.contains("\n\n\n"), "two empty lines");
@@ -42,6 +45,15 @@ fn clean() {
 #[test]
 fn everything() {
     insta::assert_snapshot!(plain(&fixture::everything(), Detail::Normal));
+}
+
+#[test]
+fn with_a_result_file_the_command_that_replays_is_shown() {
+    let report = fixture::everything();
+    let page = page(&report, Options { result: Some("out.json".to_owned()), ..Options::default() });
+    let finding = report.results.iter().find(|result| result.check == "header-method-mismatch");
+    let key = mcp_conform_reports::key::of(finding.expect("the fixture has it"));
+    assert!(page.contains(&format!("  repro     mcp-conform replay out.json {key}\n")), "{page}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod table;
 mod tasks;
 mod web;
 
+pub(crate) use set::nearest;
 pub use set::{Fault, Faults, UnknownFault};
 pub use table::{FaultInfo, Requirement, faults};
 

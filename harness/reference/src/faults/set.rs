@@ -72,8 +72,7 @@ impl Faults {
         if let Some(info) = faults().iter().find(|info| info.name == name) {
             return Ok(info.fault);
         }
-        let nearest = faults().iter().map(|info| (distance(info.name, name), info.name)).min();
-        let suggestion = nearest.filter(|(distance, known)| distance * 3 <= known.len()).map(|(_, known)| known);
+        let suggestion = nearest(name, faults().iter().map(|info| info.name));
         Err(UnknownFault { name: name.to_owned(), suggestion })
     }
 }
@@ -95,6 +94,12 @@ impl fmt::Display for UnknownFault {
 }
 
 impl std::error::Error for UnknownFault {}
+
+/// The known name that is nearest to another one, if one is near.
+pub(crate) fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let nearest = known.map(|known| (distance(known, name), known)).min();
+    nearest.filter(|(distance, known)| distance * 3 <= known.len()).map(|(_, known)| known)
+}
 
 /// How many letters have to change to make one word of the other.
 fn distance(one: &str, other: &str) -> usize {

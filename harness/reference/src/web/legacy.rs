@@ -9,7 +9,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::body::{AbortGuard, Reply, stream};
-use super::{accepts, empty, headers, json as json_answer, refusal, taken, text};
+use super::{accepts, crashed, empty, headers, json as json_answer, refusal, taken, text};
+use crate::bugs::{self, Bug};
 use crate::config::AnswerForm;
 use crate::faults::Fault;
 use crate::json::{Incoming, Message, RpcError, frames};
@@ -65,7 +66,7 @@ pub(crate) async fn post(server: &Arc<Server>, headers: &HeaderMap, incoming: In
             }
         }
         Incoming::Answer { id, outcome } => {
-            if !session.answered(&id, outcome) && server.has(Fault::StrayResponseAnswered) {
+            if !session.answered(server, &id, outcome) && server.has(Fault::StrayResponseAnswered) {
                 let why = RpcError::new(-32600, "no request of the server's own has this id");
                 return refusal(server, None, why);
             }
@@ -108,6 +109,10 @@ pub(crate) async fn get(server: &Arc<Server>, headers: &HeaderMap) -> Response<R
         Ok(session) => session,
         Err(error) => return refusal(server, None, error),
     };
+    let odd = |id: &str| id.rsplit('-').next().is_some_and(|number| number.parse::<u64>().is_err());
+    if server.bug(Bug::OddEventId) && text(headers, LAST_EVENT).is_some_and(odd) {
+        return crashed(&bugs::trace("invalid digit found in string", "streams.rs", 161));
+    }
     let primed = session.version() >= "2025-11-25";
     let last = text(headers, LAST_EVENT).filter(|_| server.config.resumable);
     let receiver = match last {
@@ -221,10 +226,18 @@ async fn exchange(server: &Arc<Server>, session: &Arc<Session>, request: Incomin
     let got_prompt = matches!(&request, Incoming::Request { method, .. } if method == "prompts/get");
     {
         let (server, session) = (server.clone(), session.clone());
+        let route = match &request {
+            Incoming::Request { id, .. } if server.bug(Bug::SessionsShareIds) => Some(id.key()),
+            _ => None,
+        };
+        let last = Outlet::new(move |answer| drop(sender.send(Item::Final(answer))));
+        if let Some(route) = &route {
+            lock(&server.notebook).routes.insert(route.clone(), last.clone());
+        }
         tokio::spawn(async move {
-            if let Some(answer) = message(&server, &session, request, &outlet).await {
-                let _ = sender.send(Item::Final(answer));
-            }
+            let Some(answer) = message(&server, &session, request, &outlet).await else { return };
+            let routed = route.and_then(|route| lock(&server.notebook).routes.remove(&route));
+            routed.unwrap_or(last).send(answer);
         });
     }
     let whole = server.config.answers == AnswerForm::Json;

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 
 use super::body::event;
+use crate::bugs::Bug;
 use crate::faults::Fault;
 use crate::server::{Server, lock};
 
@@ -132,6 +133,13 @@ impl Streams {
                 for (_, bytes) in &stream.events {
                     let _ = sender.send(bytes.clone());
                 }
+            }
+        }
+        let over = |stream: &Stream| stream.done && stream.events.back().is_none_or(|(last, _)| *last <= sequence);
+        if server.bug(Bug::NextStreamReplayed) && inner.streams.get(&number).is_some_and(over) {
+            let next = inner.streams.range(number + 1..).next();
+            for (_, bytes) in next.into_iter().flat_map(|(_, stream)| &stream.events) {
+                let _ = sender.send(bytes.clone());
             }
         }
         let stream = inner.streams.get_mut(&number)?;
