@@ -26,6 +26,18 @@ function make(sample, folder) {
   }
   write("thousand.json", thousand);
 
+  // What is known or new, and a line that is stale.
+  const excused = clone(report);
+  for (const result of excused.results) {
+    if (result.verdict === "fail") result.excuse = { kind: "known", reason: "the SDK does it, issue 7" };
+    if (result.verdict === "warn") result.excuse = { kind: "new", reason: "not in 2025-11-25@1.0" };
+  }
+  excused.baseline = {
+    file: "known.toml",
+    entries: [{ line: 3, check: "ping-answered/ping", reason: "TODO", standing: "stale", why: "it passes now" }],
+  };
+  write("excused.json", excused);
+
   // What a server could say to get out of the text and into the page.
   const evil = `"'><img src=x onerror="window.caught=1"><script>window.caught=1</script></pre></script><a href="javascript:window.caught=1">`;
   const hostile = clone(report);
@@ -206,6 +218,15 @@ async function check(executablePath, folder, shots) {
         await structure(page, what);
         assert.equal(await page.locator(".entry").count(), 0);
         assert.ok((await page.locator(".features tbody tr").count()) > 20, `${what}: the table of features`);
+      });
+      await visit("excused", width, scheme, async (page, whole, what) => {
+        await structure(page, what);
+        assert.ok((await page.locator(".alert").first().textContent()).includes("known.toml:3 ping-answered/ping"), what);
+        const known = page.locator('.findings .entry[data-verdict="fail"]').first();
+        assert.ok((await known.locator(".where").textContent()).endsWith("known"), `${what}: what is known is told in the list`);
+        await known.locator("summary").press("Enter");
+        assert.ok((await known.locator(".inside").textContent()).includes("known: the SDK does it, issue 7"));
+        await whole("known");
       });
       await visit("hostile", width, scheme, async (page, whole) => {
         await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));

@@ -37,7 +37,10 @@ mod unix {
         wire::Limits,
     };
     use mcp_conform_schemas::Era;
-    use nix::sys::resource::{Usage, UsageWho, getrusage};
+    use nix::sys::{
+        resource::{Usage, UsageWho, getrusage},
+        time::TimeValLike,
+    };
     use serde_json::{Value, json};
 
     type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -216,7 +219,8 @@ mod unix {
 
     fn used(usage: &Usage) -> Outcome<Duration> {
         let (user, system) = (usage.user_time(), usage.system_time());
-        let micros = (user.tv_sec() + system.tv_sec()) * 1_000_000 + user.tv_usec() + system.tv_usec();
+        // Not `tv_usec`, whose type is another one on macOS.
+        let micros = user.num_microseconds() + system.num_microseconds();
         Ok(Duration::from_micros(u64::try_from(micros)?))
     }
 

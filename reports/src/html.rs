@@ -202,10 +202,10 @@ fn alerts(report: &Report) -> Vec<Alert> {
     }
     let stale = plain::stales(report);
     if !stale.is_empty() {
-        let count = text::plural(stale.len() as u64, "line");
         out.push(Alert {
             title: "The baseline is stale".to_owned(),
-            text: format!("{count} of it name no failure any more: take them out, or run with --baseline-update."),
+            text: "What these lines name is no failure any more: take them out, or run with --baseline-update."
+                .to_owned(),
             lines: stale.into_iter().take(40).collect(),
         });
     }

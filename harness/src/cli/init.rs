@@ -187,11 +187,17 @@ jobs:
   conformance:
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v5
+      - uses: actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0
         with:
           persist-credentials: false
       # Build your server here; what is judged stands in mcp-conform.toml.
       - uses: mcp-conform/mcp-conform@main
+        with:
+          config: mcp-conform.toml
+          # Findings in code scanning; the job needs `security-events: write`, too.
+          sarif: "false"
+          # A text for a comment, which a workflow of its own posts: see the README of mcp-conform.
+          comment: "false"
 "#
     .to_owned()
 }

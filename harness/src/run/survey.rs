@@ -236,6 +236,8 @@ async fn list(talk: &Conversation, surface: &mut Surface, method: &str, member: 
 struct Pending {
     index: usize,
     ticket: Ticket,
+    /// What was sent: a late answer that asks for input is gone on with like any other.
+    call: Call,
 }
 
 /// Calls each tool that may be called once, with everything declared and a progress token. Gives the calls that take so
@@ -260,7 +262,7 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<(String, 
         note_messages(talk, surface, index, from);
         match answer {
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
-            None => late.push(Pending { index, ticket }),
+            None => late.push(Pending { index, ticket, call }),
         }
     }
     let since = Instant::now();
@@ -311,9 +313,8 @@ async fn wait_for_late(talk: &Conversation, surface: &mut Surface, late: Vec<Pen
             facts.call = CallState::Refused("it was not answered yet".to_owned());
         }
     }
-    for Pending { index, ticket } in late {
+    for Pending { index, ticket, call } in late {
         let quick = quick.remove(&index);
-        let call = Call { method: "tools/call".to_owned(), ..Call::default() };
         match talk.answer_within(&ticket, if quick.is_some() { Duration::ZERO } else { left() }).await {
             // It was just about to answer, and needs no other arguments.
             Some(answer) => learn(talk, surface, index, &ticket, answer, call).await,
