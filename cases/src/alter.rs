@@ -20,7 +20,7 @@ pub enum Coding {
 
 /// What a text encodes, and how. A text that is no encoding stands for itself.
 pub fn decoded(text: &str) -> (Vec<u8>, Coding) {
-    let hex = text.len() >= 8 && text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hex = text.len() >= 8 && text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if hex {
         let digit =
             |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or_default();
@@ -33,7 +33,7 @@ pub fn decoded(text: &str) -> (Vec<u8>, Coding) {
             if let Ok(bytes) = engine(url, false).decode(text)
                 && !bytes.is_empty()
             {
-                return (bytes, Coding::Base64 { url, padded: text.ends_with('=') || text.len() % 4 == 0 });
+                return (bytes, Coding::Base64 { url, padded: text.ends_with('=') || text.len().is_multiple_of(4) });
             }
         }
     }
