@@ -623,7 +623,8 @@ fn readable(value: &Value, unreadable: &mut bool) {
     match value {
         Value::Object(members) => {
             if let Some(Value::String(text)) = members.get(input::RAW) {
-                *unreadable |= serde_json::from_str::<Value>(text).map_or(true, |read| read.to_string() != *text);
+                let read = serde_json::from_str::<Value>(text).map(|read| read.to_string());
+                *unreadable |= read.ok().as_ref() != Some(text);
             }
             members.values().for_each(|member| readable(member, unreadable));
         }

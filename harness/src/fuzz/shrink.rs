@@ -122,11 +122,9 @@ async fn bytes(best: &mut Input, attempt: &mut impl Attempt) {
                 let mut smaller = best.clone();
                 if let Some(step) = smaller.steps.get_mut(index) {
                     match &mut step.act {
-                        Act::Line(text) => {
-                            // Only whole characters can be left out of a text.
-                            if text.is_char_boundary(start) && text.is_char_boundary(at) {
-                                text.drain(start..at);
-                            }
+                        // Only whole characters can be left out of a text.
+                        Act::Line(text) if text.is_char_boundary(start) && text.is_char_boundary(at) => {
+                            text.drain(start..at);
                         }
                         Act::Raw(bytes) => {
                             let mut rest = bytes.bytes();
