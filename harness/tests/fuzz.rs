@@ -10,6 +10,7 @@ use mcp_conform::{
     proof::Suite,
     run::ToolChoice,
 };
+use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::Revision;
 use mcp_reference_server::{Bug, Config, Transport};
 use tokio::sync::watch;
@@ -144,4 +145,27 @@ fn a_campaign_is_gone_on_with_and_its_folder_is_kept_from_others() {
     std::fs::write(out.join("campaign.json"), "{\"version\": 1, ").unwrap();
     let broken = campaign(|| FuzzOptions { resume: true, ..base(10) }).unwrap_err();
     assert!(broken.to_string().contains("campaign.json"), "{broken}");
+}
+
+#[test]
+fn a_server_in_this_process_is_fuzzed_by_bytes() {
+    use mcp_conform::{conversation::StdioTarget, fuzz::Target, proof::stdio_target};
+    let target = |config| match stdio_target(config) {
+        StdioTarget::Memory(server) => Target::new(server).unwrap(),
+        StdioTarget::Process(_) => unreachable!("it is in memory"),
+    };
+    let bytes = |round: u32| -> Vec<u8> {
+        (0_u32..40).map(|at| (round.wrapping_mul(2_654_435_761).wrapping_add(at * 40_503) >> 13) as u8).collect()
+    };
+    let sound = target(Config::default());
+    assert_eq!(sound.revisions().count(), 2);
+    assert_eq!(sound.input(&bytes(3)), sound.input(&bytes(3)));
+    let graves = |target: &Target| -> Vec<String> {
+        let found = (0..60).flat_map(|round| target.check(&bytes(round)));
+        found.filter(|it| it.verdict == Verdict::Fail).map(|it| it.key()).collect()
+    };
+    assert_eq!(graves(&sound), Vec::<String>::new());
+    let fault = mcp_reference_server::faults().iter().find(|info| info.name == "result-id-stringified").unwrap();
+    let broken = target(Config { faults: mcp_reference_server::Faults::one(fault.fault), ..Config::default() });
+    assert!(!graves(&broken).is_empty());
 }

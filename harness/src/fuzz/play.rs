@@ -54,6 +54,8 @@ pub(super) struct Outcome {
     pub(super) at: Duration,
     /// The text that only this step sent.
     pub(super) mark: Option<String>,
+    /// Every mark in what was sent.
+    said: Vec<String>,
     /// Texts in the answer that another step sent.
     pub(super) foreign: Vec<Foreign>,
     /// The answer holds the mark of its own request.
@@ -150,19 +152,15 @@ impl Marks {
         }
     }
 
-    /// Marks in some bytes, beside one's own.
-    fn foreign(&self, bytes: &[u8], own: Option<&str>, conversation: u32) -> (bool, Vec<Foreign>) {
+    /// Whether one's own mark is in some bytes, and the marks there that others sent.
+    fn foreign(&self, bytes: &[u8], own: Option<&str>, sent: &[String], conversation: u32) -> (bool, Vec<Foreign>) {
         let mut echoed = false;
         let mut out: Vec<Foreign> = Vec::new();
-        let mut rest = bytes;
-        while let Some(at) = rest.windows(MARK.len()).position(|window| window == MARK.as_bytes()) {
-            rest = rest.get(at..).unwrap_or_default();
-            let length = MARK.len() + rest.iter().skip(MARK.len()).take_while(|byte| byte.is_ascii_hexdigit()).count();
-            let mark = String::from_utf8_lossy(rest.get(..length).unwrap_or_default()).into_owned();
-            rest = rest.get(length..).unwrap_or_default();
+        for mark in marks_in(bytes) {
             if Some(mark.as_str()) == own {
                 echoed = true;
-            } else if let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
+            } else if !sent.contains(&mark)
+                && let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
                 && !out.iter().any(|known| known.mark == mark)
             {
                 out.push(Foreign { mark, elsewhere: *by != conversation });
@@ -170,6 +168,19 @@ impl Marks {
         }
         (echoed, out)
     }
+}
+
+/// Every mark in some bytes.
+fn marks_in(bytes: &[u8]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(MARK.len()).position(|window| window == MARK.as_bytes()) {
+        rest = rest.get(at..).unwrap_or_default();
+        let length = MARK.len() + rest.iter().skip(MARK.len()).take_while(|byte| byte.is_ascii_hexdigit()).count();
+        out.push(String::from_utf8_lossy(rest.get(..length).unwrap_or_default()).into_owned());
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    out
 }
 
 struct Lane {
@@ -455,13 +466,14 @@ impl Lane {
         let tool = call.params.as_ref().filter(|_| method == "tools/call").and_then(|params| params.get("name"));
         let tool = tool.and_then(|name| name.to_value().as_str().map(str::to_owned));
         self.last.clone_from(&method);
-        let marked = call.params.as_ref().is_some_and(|params| params.text().contains(&mark));
-        let mark = marked.then_some(mark);
+        // What the server gave back before, and is handed back now, is no secret of another conversation.
+        let said = call.params.as_ref().map(|params| marks_in(params.text().as_bytes())).unwrap_or_default();
+        let mark = said.contains(&mark).then_some(mark);
         mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
         let ticket = self.talk.send_long(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
             let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
-            *outcome = Outcome { method, tool, sound, sent, at, mark, ..Outcome::default() };
+            *outcome = Outcome { method, tool, sound, sent, at, mark, said, ..Outcome::default() };
         }
         self.by_exchange.extend(ticket.exchange.map(|exchange| (exchange, index)));
         if long {
@@ -700,7 +712,7 @@ impl Lane {
             }
             outcome.event = Some(event.seq);
             (outcome.echoed, outcome.foreign) =
-                played.marks.foreign(&frame.raw, outcome.mark.as_deref(), self.talk.number());
+                played.marks.foreign(&frame.raw, outcome.mark.as_deref(), &outcome.said, self.talk.number());
             outcome.frame = Some(frame.clone());
         }
     }
