@@ -24,7 +24,7 @@ use super::{
     seeds::{self, Ground},
 };
 use crate::{
-    conversation::{Bench, Deadlines, MemoryServer, Policy, StdioTarget, Target as Reached},
+    conversation::{Bench, Deadlines, MemoryServer, StdioTarget, Target as Reached},
     run::{RunOptions, scout},
     trace::Secrets,
     wire::Limits,
@@ -70,7 +70,7 @@ impl Target {
                 target: target.clone(),
                 bench: bench.clone(),
                 ground: Arc::new(ground),
-                policy: Policy::default(),
+                answers: Arc::default(),
                 keeper: keeper.clone(),
                 dual,
                 pace: Pace::default(),
@@ -97,7 +97,7 @@ impl Target {
         let ground = &era.place.ground;
         let (kind, transport) = (ground.era, ground.transport);
         self.runtime.block_on(async {
-            let mut life = Life::new(era.place.clone());
+            let mut life = Life::new(era.place.clone(), input.manner);
             if life.begin().await.is_err() {
                 return Vec::new();
             }
