@@ -253,6 +253,7 @@ impl Campaign {
         store: Store,
         state: State,
     ) -> Result<(Self, Vec<Scouted>), FuzzError> {
+        process::begin();
         let bench = Arc::new(Bench::new(options.run.deadlines, Limits::default(), options.run.secrets.clone()));
         let keeper = Arc::new(Keeper::new(options.run.http.as_ref(), bench.clone()));
         keeper.restart(0).await.map_err(|error| FuzzError::Start(error.to_string()))?;

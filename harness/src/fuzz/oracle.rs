@@ -339,6 +339,7 @@ impl Eye {
         if let Some(message) = input.steps.get(index).and_then(|step| step.message())
             && let Some(forbidden) = message.forbidden
             && outcome.class == Class::Result
+            && carried_out(forbidden, outcome)
         {
             out.push(self.forbidden(forbidden, &subject));
         }
@@ -399,6 +400,12 @@ fn graded(grade: Grade) -> Verdict {
         Grade::Warn => Verdict::Warn,
         Grade::Advice | Grade::None | Grade::Tolerance => Verdict::Advice,
     }
+}
+
+/// A task that was made of a call tells later what became of it.
+fn carried_out(forbidden: Forbidden, outcome: &Outcome) -> bool {
+    let content = || outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.pointer("/result/content"));
+    forbidden == Forbidden::Method || content().is_some()
 }
 
 /// `tools/call of TOOL`, or the method.

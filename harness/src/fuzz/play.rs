@@ -594,7 +594,7 @@ impl Lane {
         self.send(call, mark, index, played).await
     }
 
-    async fn cancel(&mut self, of: usize, played: &Played) -> Result<Sent, SendError> {
+    async fn cancel(&mut self, of: usize, played: &mut Played) -> Result<Sent, SendError> {
         let Some(event) = played.outcomes.get(of).and_then(|outcome| outcome.sent) else {
             return Ok(Sent { odd: false });
         };
@@ -607,6 +607,14 @@ impl Lane {
         let events = self.talk.recorder().events(usize::try_from(event).unwrap_or(usize::MAX));
         let id = events.first().and_then(|event| event.message()?.frame.json.as_ref()?.get("id").map(Json::to_string));
         let Some(id) = id else { return Ok(Sent { odd: false }) };
+        // Whatever else has the id is cancelled with it.
+        let alike: Vec<usize> = self.ids.iter().filter(|(_, other)| **other == id).map(|(step, _)| *step).collect();
+        self.waiting.retain(|_, step| !alike.contains(step));
+        for step in alike {
+            if let Some(outcome) = played.outcomes.get_mut(step).filter(|it| it.class == Class::Unanswered) {
+                outcome.sound = false;
+            }
+        }
         let mut params = Draft::object();
         params.insert("requestId", Draft::Raw(id));
         let call = Call { method: "notifications/cancelled".to_owned(), params: Some(params), ..Call::default() };
