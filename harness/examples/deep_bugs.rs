@@ -81,7 +81,6 @@ async fn hunt(info: &BugInfo, seed: u64, settings: &Settings) -> Outcome<Option<
     let out = std::env::temp_dir().join(format!("mcp-conform-deep-{}-{seed}", std::process::id()));
     let mut run = Suite::embedded().options(&Config::default(), transport);
     run.seed = seed;
-    run.repro_target = "--demo".to_owned();
     let server = |rest: &[&str]| -> Outcome<CommandSpec> {
         let words = ["reference-server", "--", "--bug", info.name].into_iter().chain(rest.iter().copied());
         Ok(CommandSpec::new(binary()?, words))

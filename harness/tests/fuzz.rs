@@ -10,8 +10,9 @@ use mcp_conform::{
     proof::Suite,
     run::ToolChoice,
 };
+use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::Revision;
-use mcp_reference_server::{Bug, Config, Transport};
+use mcp_reference_server::{Config, Faults, Transport};
 use tokio::sync::watch;
 
 fn options(config: &Config, transport: Transport, out: &Path, inputs: u64) -> FuzzOptions {
@@ -53,7 +54,7 @@ fn the_same_seed_gives_the_same_inputs() {
     let digest = |seed| {
         let dir = tempfile::tempdir().unwrap();
         let outcome = campaign(|| {
-            let mut options = options(&Config::default(), Transport::Stdio, &dir.path().join("out"), 400);
+            let mut options = options(&Config::default(), Transport::Stdio, &dir.path().join("out"), 150);
             options.run.seed = seed;
             // States and ids of tasks are random and dated, and are handed back.
             options.run.tools = ToolChoice::None;
@@ -71,7 +72,7 @@ fn the_same_seed_gives_the_same_inputs() {
 fn a_sound_server_gives_no_findings() {
     for transport in [Transport::Stdio, Transport::Http] {
         let dir = tempfile::tempdir().unwrap();
-        let outcome = campaign(|| options(&Config::default(), transport, &dir.path().join("out"), 1_500)).unwrap();
+        let outcome = campaign(|| options(&Config::default(), transport, &dir.path().join("out"), 500)).unwrap();
         let told: Vec<_> = outcome
             .findings
             .iter()
@@ -82,37 +83,30 @@ fn a_sound_server_gives_no_findings() {
     }
 }
 
-/// One bug, found.
-fn found(bug: Bug, transport: Transport, dir: &Path) -> Finding {
-    let config = Config { bug: Some(bug), ..Config::default() };
-    let outcome = campaign(|| {
-        let mut options = options(&config, transport, dir, 6_000);
-        options.max_findings = Some(1);
-        options
-    });
-    outcome.unwrap().findings.into_iter().next().unwrap()
+fn broken() -> Config {
+    let fault = mcp_reference_server::faults().iter().find(|info| info.name == "id-stringified").unwrap();
+    Config { faults: Faults::one(fault.fault), ..Config::default() }
 }
 
 #[test]
 fn a_bug_is_found_made_small_and_written_down() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let finding = found(Bug::LargeNumbersPass, Transport::Stdio, &out);
-    assert!(finding.messages <= 2 && !finding.provisional && !finding.is_flaky(), "{finding:#?}");
-    let folder = out.join("findings").join(&finding.id);
-    let script = std::fs::read_to_string(folder.join("case.yaml")).unwrap();
+    let outcome = campaign(|| FuzzOptions { max_findings: Some(1), ..options(&broken(), Transport::Stdio, &out, 300) });
+    let finding = outcome.unwrap().findings.into_iter().next().unwrap();
+    assert_eq!(finding.requirement, "base-response-id-type-preserved");
+    assert_eq!((finding.messages, finding.seen, finding.provisional), (1, 3, false), "{finding:#?}");
+    let script = std::fs::read_to_string(out.join("findings").join(&finding.id).join("case.yaml")).unwrap();
     let source = mcp_conform_cases::ast::Source { name: "case.yaml".into(), text: script.as_str().into() };
     let case = mcp_conform_cases::parse_all([source]);
     assert!(case.is_ok(), "{script}\n{case:?}");
-    let finding_text = serde_json::to_string(&finding).unwrap();
     assert_eq!(findings(&out.join("findings")).unwrap(), [finding]);
     // Seen again on the same server, and not on one that was mended.
     let again = |config: Config| {
         in_memory(async { replay(&out, options(&config, Transport::Stdio, &out, 0), control()).await }).unwrap()
     };
-    eprintln!("{finding_text}");
     let seen = |config| again(config).iter().map(|it| it.seen.unwrap().0).collect::<Vec<_>>();
-    assert_eq!(seen(Config { bug: Some(Bug::LargeNumbersPass), ..Config::default() }), [3]);
+    assert_eq!(seen(broken()), [3]);
     assert_eq!(seen(Config::default()), [0]);
 }
 
@@ -121,15 +115,15 @@ fn a_campaign_is_gone_on_with_and_its_folder_is_kept_from_others() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let base = |inputs| options(&Config::default(), Transport::Stdio, &out, inputs);
-    campaign(|| base(200)).unwrap();
+    campaign(|| base(80)).unwrap();
     let kept = std::fs::read_dir(out.join("corpus/legacy-stdio")).unwrap().count();
     assert!(kept > 20, "{kept}");
-    let error = campaign(|| base(200)).unwrap_err();
+    let error = campaign(|| base(80)).unwrap_err();
     assert!(matches!(error, FuzzError::Store(StoreError::Taken(_))), "{error}");
-    let resumed = campaign(|| FuzzOptions { resume: true, ..base(200) }).unwrap();
-    assert!(resumed.status.inputs >= 200);
+    let resumed = campaign(|| FuzzOptions { resume: true, ..base(80) }).unwrap();
+    assert!(resumed.status.inputs >= 80);
     let state = std::fs::read_to_string(out.join("campaign.json")).unwrap();
-    assert!(state.contains("\"rounds\": 1") && state.contains("\"inputs\": 4"), "{state}");
+    assert!(state.contains("\"rounds\": 1") && state.contains("\"inputs\": 16"), "{state}");
     let other = campaign(|| {
         let mut options = FuzzOptions { resume: true, ..base(10) };
         options.run.name = "another".to_owned();
@@ -144,4 +138,25 @@ fn a_campaign_is_gone_on_with_and_its_folder_is_kept_from_others() {
     std::fs::write(out.join("campaign.json"), "{\"version\": 1, ").unwrap();
     let broken = campaign(|| FuzzOptions { resume: true, ..base(10) }).unwrap_err();
     assert!(broken.to_string().contains("campaign.json"), "{broken}");
+}
+
+#[test]
+fn a_server_in_this_process_is_fuzzed_by_bytes() {
+    use mcp_conform::{conversation::StdioTarget, fuzz::Target, proof::stdio_target};
+    let target = |config| match stdio_target(config) {
+        StdioTarget::Memory(server) => Target::new(server).unwrap(),
+        StdioTarget::Process(_) => unreachable!("it is in memory"),
+    };
+    let bytes = |round: u32| -> Vec<u8> {
+        (0_u32..40).map(|at| (round.wrapping_mul(2_654_435_761).wrapping_add(at * 40_503) >> 13) as u8).collect()
+    };
+    let sound = target(Config::default());
+    assert_eq!(sound.revisions().count(), 2);
+    assert_eq!(sound.input(&bytes(3)), sound.input(&bytes(3)));
+    let graves = |target: &Target| -> Vec<String> {
+        let found = (0..60).flat_map(|round| target.check(&bytes(round)));
+        found.filter(|it| it.verdict == Verdict::Fail).map(|it| it.key()).collect()
+    };
+    assert_eq!(graves(&sound), Vec::<String>::new());
+    assert!(!graves(&target(broken())).is_empty());
 }

@@ -21,6 +21,7 @@ mod seeds;
 mod shrink;
 mod states;
 mod store;
+mod target;
 mod values;
 mod watch;
 
@@ -33,3 +34,4 @@ pub use oracle::{Kind, Suspicion};
 pub use replay::{Replayed, replay};
 pub use seeds::Ground;
 pub use store::{Store, StoreError, findings, inputs};
+pub use target::Target;

@@ -39,6 +39,8 @@ pub enum Kind {
     Leak,
     /// No answer to a sound request.
     Lost,
+    /// It refuses what it served before.
+    Refused,
     /// A rule of the suite was broken.
     Rule,
     /// An HTTP status of 500 and above.
@@ -59,6 +61,7 @@ impl Kind {
             Self::Hang => "hang",
             Self::Leak => "leak",
             Self::Lost => "lost",
+            Self::Refused => "refused",
             Self::Rule => "rule",
             Self::ServerError => "server-error",
             Self::StackTrace => "stack-trace",
@@ -81,6 +84,7 @@ impl Kind {
             Self::Hang => "The server goes on answering, whatever it is sent",
             Self::Leak => "What one conversation sends stays in it",
             Self::Lost => "Each sound request is answered",
+            Self::Refused => "What was served before is served on",
             Self::Rule => "The rules of the suite hold",
             Self::ServerError => "What a client sends is no error of the server",
             Self::StackTrace => "Errors do not show the inside of the server",
@@ -151,6 +155,17 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
         let culprit = culprit(input, played);
         let words = format!("after {culprit} a plain request got no answer for {:.1} s", after.as_secs_f64());
         out.push(Suspicion { lane, ..eye.own(Kind::Hang, culprit, words, Verdict::Fail) });
+    }
+    // Over HTTP a session may have been ended, and a server may limit how much it takes.
+    let limits = |outcome: &Outcome| matches!(outcome.status, Some(404 | 410 | 413 | 429 | 503));
+    if let Some((lane, outcome)) = played.refused.as_ref().filter(|(_, outcome)| !limits(outcome)) {
+        let words = format!("after this {} is refused, which is served otherwise", outcome.method);
+        out.push(Suspicion {
+            lane: *lane,
+            sent: outcome.sent,
+            received: outcome.event,
+            ..eye.own(Kind::Refused, outcome.method.clone(), words, Verdict::Fail)
+        });
     }
     for (index, outcome) in played.outcomes.iter().enumerate() {
         let lane = input.steps.get(index).map_or(0, |step| usize::from(step.on));
@@ -395,7 +410,7 @@ fn subject(outcome: &Outcome) -> String {
     }
 }
 
-fn name_of(act: &Act) -> String {
+pub(super) fn name_of(act: &Act) -> String {
     match act {
         Act::Request(message) | Act::Notify(message) => message.method.clone(),
         Act::Retry(_) => "retry".to_owned(),

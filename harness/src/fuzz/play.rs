@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
-    input::{self, Act, HttpAct, Input, Message, Retry},
+    input::{self, Act, HttpAct, Input, Manner, Message, Retry},
     place::Place,
     seeds,
 };
@@ -54,6 +54,8 @@ pub(super) struct Outcome {
     pub(super) at: Duration,
     /// The text that only this step sent.
     pub(super) mark: Option<String>,
+    /// Every mark in what was sent.
+    said: Vec<String>,
     /// Texts in the answer that another step sent.
     pub(super) foreign: Vec<Foreign>,
     /// The answer holds the mark of its own request.
@@ -120,6 +122,8 @@ pub(super) struct Played {
     pub(super) deaf: Option<(usize, Duration)>,
     /// Messages that went out.
     pub(super) sent: u64,
+    /// A plain request at the end was refused by a conversation.
+    pub(super) refused: Option<(usize, Outcome)>,
     /// The input could not be played: no conversation could be opened.
     pub(super) unopened: Option<String>,
     marks: Marks,
@@ -128,9 +132,12 @@ pub(super) struct Played {
 /// A server with the conversations that are held with it.
 pub(super) struct Life {
     place: Arc<Place>,
+    manner: Manner,
     lanes: Vec<Option<Lane>>,
     generation: u64,
     pub(super) sent: u64,
+    /// What is open after the next input stays open: the server is to end with it.
+    pub(super) parting: bool,
     marks: Marks,
 }
 
@@ -150,19 +157,15 @@ impl Marks {
         }
     }
 
-    /// Marks in some bytes, beside one's own.
-    fn foreign(&self, bytes: &[u8], own: Option<&str>, conversation: u32) -> (bool, Vec<Foreign>) {
+    /// Whether one's own mark is in some bytes, and the marks there that others sent.
+    fn foreign(&self, bytes: &[u8], own: Option<&str>, sent: &[String], conversation: u32) -> (bool, Vec<Foreign>) {
         let mut echoed = false;
         let mut out: Vec<Foreign> = Vec::new();
-        let mut rest = bytes;
-        while let Some(at) = rest.windows(MARK.len()).position(|window| window == MARK.as_bytes()) {
-            rest = rest.get(at..).unwrap_or_default();
-            let length = MARK.len() + rest.iter().skip(MARK.len()).take_while(|byte| byte.is_ascii_hexdigit()).count();
-            let mark = String::from_utf8_lossy(rest.get(..length).unwrap_or_default()).into_owned();
-            rest = rest.get(length..).unwrap_or_default();
+        for mark in marks_in(bytes) {
             if Some(mark.as_str()) == own {
                 echoed = true;
-            } else if let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
+            } else if !sent.contains(&mark)
+                && let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
                 && !out.iter().any(|known| known.mark == mark)
             {
                 out.push(Foreign { mark, elsewhere: *by != conversation });
@@ -170,6 +173,19 @@ impl Marks {
         }
         (echoed, out)
     }
+}
+
+/// Every mark in some bytes.
+fn marks_in(bytes: &[u8]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(MARK.len()).position(|window| window == MARK.as_bytes()) {
+        rest = rest.get(at..).unwrap_or_default();
+        let length = MARK.len() + rest.iter().skip(MARK.len()).take_while(|byte| byte.is_ascii_hexdigit()).count();
+        out.push(String::from_utf8_lossy(rest.get(..length).unwrap_or_default()).into_owned());
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    out
 }
 
 struct Lane {
@@ -181,6 +197,8 @@ struct Lane {
     place: Arc<Place>,
     /// Ids that were chosen by hand, by step of the input at hand.
     ids: BTreeMap<usize, String>,
+    /// How each number or text was first spelled as an id.
+    spellings: BTreeMap<String, String>,
     /// Malformed messages of this life, whose ids may be answered.
     lines: Vec<String>,
     by_exchange: BTreeMap<Exchange, usize>,
@@ -197,9 +215,9 @@ struct Lane {
 }
 
 impl Life {
-    pub(super) fn new(place: Arc<Place>) -> Self {
+    pub(super) fn new(place: Arc<Place>, manner: Manner) -> Self {
         let generation = place.keeper.generation();
-        Self { place, lanes: Vec::new(), generation, sent: 0, marks: Marks::default() }
+        Self { place, manner, lanes: Vec::new(), generation, sent: 0, parting: false, marks: Marks::default() }
     }
 
     pub(super) fn place(&self) -> &Arc<Place> {
@@ -274,6 +292,13 @@ impl Life {
             }
         }
         let mut silent = false;
+        for outcome in played.outcomes.iter().filter(|it| it.sound && it.class == Class::Unanswered) {
+            // What did not come by now takes its time, whatever comes of it.
+            let waited = outcome.sent.is_some() && outcome.at + patience < self.elapsed();
+            if let (true, Some(tool)) = (waited, &outcome.tool) {
+                self.place.pace.note(tool, patience);
+            }
+        }
         for on in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) else { continue };
             let owed = |lane: &Lane, played: &Played| {
@@ -293,13 +318,21 @@ impl Life {
                 self.survives(on, patience, &mut played).await;
             }
             if let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) {
-                lane.leave(&mut played).await;
+                if !self.parting {
+                    lane.leave(&mut played).await;
+                }
                 lane.settle(on, &mut played);
             }
         }
         self.sent += played.sent;
         self.marks = std::mem::take(&mut played.marks);
         played
+    }
+
+    /// Time of the first conversation, by which its events are dated.
+    fn elapsed(&self) -> Duration {
+        let lane = self.lanes.first().and_then(Option::as_ref);
+        lane.map_or(Duration::ZERO, |lane| lane.talk.recorder().elapsed())
     }
 
     /// Ends everything and gives what came at the end. `true`: each process ended by itself once its input was closed.
@@ -333,7 +366,7 @@ impl Life {
         }
         let dead = self.lanes.get(on).and_then(Option::as_ref).is_none_or(|lane| lane.gone);
         if dead && let Some(place) = self.lanes.get_mut(on) {
-            *place = Some(Lane::new(self.place.open().await?, self.place.clone()));
+            *place = Some(Lane::new(self.place.open(self.manner).await?, self.place.clone()));
         }
         match self.lanes.get_mut(on).and_then(Option::as_mut) {
             Some(lane) => Ok(lane),
@@ -361,7 +394,10 @@ impl Life {
         let answered =
             lane.pump(started + patience, played, |lane| !lane.waiting.values().any(|step| *step == index)).await;
         lane.waiting.retain(|_, step| *step != index);
-        played.outcomes.truncate(index);
+        let outcome = played.outcomes.pop().unwrap_or_default();
+        if answered && !matches!(outcome.class, Class::Result | Class::Unanswered | Class::Closed) {
+            played.refused = Some((on, outcome));
+        }
         if !answered && !lane.gone {
             played.deaf = Some((on, started.elapsed()));
         }
@@ -383,6 +419,7 @@ impl Lane {
             next: 0,
             waiting: BTreeMap::new(),
             ids: BTreeMap::new(),
+            spellings: BTreeMap::new(),
             lines: Vec::new(),
             by_exchange: BTreeMap::new(),
             streams: Vec::new(),
@@ -434,13 +471,17 @@ impl Lane {
         self.send(call, mark, index, played).await
     }
 
-    /// Whether an id that was chosen by hand can be attributed: nothing in flight has it, nor anything malformed.
+    /// Whether an answer to an id that was chosen by hand can be attributed: nothing in flight has it, nothing malformed
+    /// that was sent holds it, and the same number or text was not used in another spelling.
     fn may_use(&mut self, id: &str, index: usize) -> bool {
         const MOST: usize = 64;
         let in_flight = self.waiting.values().any(|step| self.ids.get(step).is_some_and(|other| other == id));
-        let free = !in_flight && self.lines.len() < MOST && !self.lines.iter().any(|line| line.contains(id));
+        let bare = id.trim_matches('"');
+        let loose = bare.parse::<f64>().map_or_else(|_| bare.to_owned(), |number| number.to_string());
+        let one_spelling = self.spellings.entry(loose).or_insert_with(|| id.to_owned()) == id;
         self.ids.insert(index, id.to_owned());
-        free
+        let malformed = self.lines.len() >= MOST || self.lines.iter().any(|line| line.contains(bare));
+        !in_flight && one_spelling && !malformed
     }
 
     /// A text that nothing else in the run has.
@@ -449,19 +490,22 @@ impl Lane {
     }
 
     async fn send(&mut self, call: Call, mark: String, index: usize, played: &mut Played) -> Result<Sent, SendError> {
-        let long = matches!(call.method.as_str(), "subscriptions/listen" | "tasks/result");
+        // The result of a task that was cancelled is there.
+        let cancelled = played.outcomes.iter().any(|it| it.method == "tasks/cancel" && it.class == Class::Result);
+        let long = call.method == "subscriptions/listen" || (call.method == "tasks/result" && !cancelled);
         let sound = call.wrong.is_empty();
         let method = call.method.clone();
         let tool = call.params.as_ref().filter(|_| method == "tools/call").and_then(|params| params.get("name"));
         let tool = tool.and_then(|name| name.to_value().as_str().map(str::to_owned));
         self.last.clone_from(&method);
-        let marked = call.params.as_ref().is_some_and(|params| params.text().contains(&mark));
-        let mark = marked.then_some(mark);
+        // What the server gave back before, and is handed back now, is no secret of another conversation.
+        let said = call.params.as_ref().map(|params| marks_in(params.text().as_bytes())).unwrap_or_default();
+        let mark = said.contains(&mark).then_some(mark);
         mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
         let ticket = self.talk.send_long(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
             let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
-            *outcome = Outcome { method, tool, sound, sent, at, mark, ..Outcome::default() };
+            *outcome = Outcome { method, tool, sound, sent, at, mark, said, ..Outcome::default() };
         }
         self.by_exchange.extend(ticket.exchange.map(|exchange| (exchange, index)));
         if long {
@@ -700,7 +744,7 @@ impl Lane {
             }
             outcome.event = Some(event.seq);
             (outcome.echoed, outcome.foreign) =
-                played.marks.foreign(&frame.raw, outcome.mark.as_deref(), self.talk.number());
+                played.marks.foreign(&frame.raw, outcome.mark.as_deref(), &outcome.said, self.talk.number());
             outcome.frame = Some(frame.clone());
         }
     }

@@ -122,11 +122,9 @@ async fn bytes(best: &mut Input, attempt: &mut impl Attempt) {
                 let mut smaller = best.clone();
                 if let Some(step) = smaller.steps.get_mut(index) {
                     match &mut step.act {
-                        Act::Line(text) => {
-                            // Only whole characters can be left out of a text.
-                            if text.is_char_boundary(start) && text.is_char_boundary(at) {
-                                text.drain(start..at);
-                            }
+                        // Only whole characters can be left out of a text.
+                        Act::Line(text) if text.is_char_boundary(start) && text.is_char_boundary(at) => {
+                            text.drain(start..at);
                         }
                         Act::Raw(bytes) => {
                             let mut rest = bytes.bytes();
@@ -232,7 +230,7 @@ mod tests {
                 ..Step::request("tools/call", Some(json!({"name": "t", "arguments": arguments})))
             }
         });
-        Input { era: Era::Legacy, steps: steps.collect() }
+        Input { era: Era::Legacy, manner: Default::default(), steps: steps.collect() }
     }
 
     #[tokio::test]
@@ -260,7 +258,7 @@ mod tests {
         shrink(&long(), &mut fake).await;
         assert_eq!(fake.left, 0);
         let line = Step::of(Act::Line("some {\"key\": BROKEN} and more".to_owned()));
-        let input = Input { era: Era::Modern, steps: vec![line] };
+        let input = Input { era: Era::Modern, manner: Default::default(), steps: vec![line] };
         let shows = |input: &Input| matches!(input.steps.first().map(|step| &step.act), Some(Act::Line(text)) if text.contains("BROKEN"));
         let small = shrink(&input, &mut Fake { left: 1_000, shows }).await;
         assert_eq!(small.steps.first().unwrap().act, Act::Line("BROKEN".to_owned()));

@@ -26,6 +26,9 @@ const MOST_READ: usize = 20_000;
 /// A file that a person or a campaign wrote is never greater.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
+/// Names and contents.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// How far a campaign got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
@@ -63,7 +66,7 @@ pub enum StoreError {
 pub struct Store {
     dir: PathBuf,
     /// Findings that could not be written, to be tried again.
-    unwritten: Mutex<Vec<(String, Vec<(String, Vec<u8>)>)>>,
+    unwritten: Mutex<Vec<(String, Files)>>,
 }
 
 impl Store {
@@ -160,7 +163,7 @@ impl Store {
         failed.map_or(Ok(()), Err)
     }
 
-    fn write_all(&self, id: &str, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+    fn write_all(&self, id: &str, files: &Files) -> Result<(), StoreError> {
         fs::create_dir_all(self.dir.join("findings").join(id))?;
         for (name, bytes) in files {
             self.write(&format!("findings/{id}/{name}"), bytes)?;

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use globset::GlobSet;
 use mcp_conform_cases::ast::Case;
 use mcp_conform_reports::model::{Report, Verdict};
 use mcp_conform_schemas::Revision;
@@ -11,11 +10,9 @@ use tokio::sync::watch;
 
 use super::memory::{http_target, stdio_target};
 use crate::{
-    conversation::Deadlines,
     coverage::coverage,
     repro::Repro,
-    run::{Control, Excused, RunOptions, TOLD_UNDER, ToolChoice, run},
-    trace::Secrets,
+    run::{Control, RunOptions, TOLD_UNDER, run},
 };
 
 /// A requirement of a revision, and the transport over which it was broken.
@@ -206,25 +203,9 @@ fn options(config: &Config, transport: Transport, cases: Vec<Arc<Case>>) -> RunO
         Transport::Http => (None, http_target(config.clone()).ok()),
     };
     RunOptions {
-        stdio,
-        http,
-        revisions: Revision::JUDGED.to_vec(),
-        cases,
-        case_filter: GlobSet::empty(),
-        areas: Vec::new(),
         jobs: 4,
-        deadlines: Deadlines::default(),
-        max_time: None,
-        tools: ToolChoice::All,
-        tool_args: std::collections::BTreeMap::new(),
-        answers: std::sync::Arc::default(),
-        seed: 0,
-        fail_fast: false,
-        excused: Excused::default(),
-        trace_dir: None,
-        secrets: Arc::new(Secrets::default()),
-        token: false,
         repro: Arc::new(Repro { target: "--demo".to_owned(), ..Repro::default() }),
         name: "the reference server in memory".to_owned(),
+        ..RunOptions::of_everything(stdio, http, cases)
     }
 }

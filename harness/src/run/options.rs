@@ -56,6 +56,34 @@ pub struct RunOptions {
     pub name: String,
 }
 
+impl RunOptions {
+    /// Everything is judged, and every tool may be called: for a server that has nothing to lose.
+    pub fn of_everything(stdio: Option<StdioTarget>, http: Option<HttpTarget>, cases: Vec<Arc<Case>>) -> Self {
+        Self {
+            stdio,
+            http,
+            revisions: Revision::JUDGED.to_vec(),
+            cases,
+            case_filter: GlobSet::empty(),
+            areas: Vec::new(),
+            jobs: 1,
+            deadlines: Deadlines::default(),
+            max_time: None,
+            tools: ToolChoice::All,
+            tool_args: BTreeMap::new(),
+            answers: Arc::default(),
+            seed: 0,
+            fail_fast: false,
+            excused: Excused::default(),
+            trace_dir: None,
+            secrets: Arc::default(),
+            token: false,
+            repro: Arc::default(),
+            name: String::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct HttpTarget {
     pub endpoint: Endpoint,
