@@ -489,14 +489,14 @@ mod tests {
     fn how_a_process_ended_is_known_in_either_order() {
         let exit = || Body::Exited(Exit { code: Some(3), signal: None });
         for bodies in [[Body::StdoutEnded, exit()], [exit(), Body::StdoutEnded]] {
-            let answer = found(|recorder| bodies.into_iter().for_each(|body| drop(recorder.push(body)))).unwrap();
+            let answer = found(|recorder| bodies.into_iter().for_each(|body| _ = recorder.push(body))).unwrap();
             assert_eq!(
                 (answer.kind, answer.describe().as_str()),
                 (AnswerKind::Closed, "the end of the process (exit status 3)")
             );
         }
-        let closed = found(|recorder| drop(recorder.push(Body::StdoutEnded))).unwrap();
+        let closed = found(|recorder| _ = recorder.push(Body::StdoutEnded)).unwrap();
         assert_eq!(closed.describe(), "the end of stdout (the server closed it)");
-        assert!(found(|recorder| drop(recorder.push(exit()))).is_none(), "lines may still be in the pipe");
+        assert!(found(|recorder| _ = recorder.push(exit())).is_none(), "lines may still be in the pipe");
     }
 }
