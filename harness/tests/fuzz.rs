@@ -6,7 +6,7 @@
 use std::{path::Path, sync::Arc};
 
 use mcp_conform::{
-    fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
+    fuzz::{FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
     proof::Suite,
     run::ToolChoice,
 };

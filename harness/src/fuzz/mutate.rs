@@ -91,6 +91,11 @@ impl Workshop {
             self.once(&mut out, other, tame, dice);
         }
         out.steps.truncate(MOST_STEPS);
+        for step in &mut out.steps {
+            if let Act::Request(message) = &mut step.act {
+                self.weigh(message);
+            }
+        }
         out = out.mended();
         if out.steps.is_empty() {
             out.steps.extend(self.operation(dice));
@@ -153,7 +158,6 @@ impl Workshop {
         }
         message.params = Some(params);
         message.forbidden = None;
-        self.weigh(message);
     }
 
     /// New arguments for a tool call: valid ones, edges, or ones that just miss the schema.
@@ -205,7 +209,6 @@ impl Workshop {
         if let (Some(arguments), Some(Value::Object(params))) = (arguments, &mut message.params) {
             params.insert("arguments".to_owned(), arguments);
         }
-        self.weigh(message);
     }
 
     fn insert(&self, input: &mut Input, dice: &mut Dice) {
@@ -348,15 +351,10 @@ impl Workshop {
                 let name = members.keys().nth(index).cloned().unwrap_or_else(|| "cursor".to_owned());
                 members.insert(name, value);
                 message.forbidden = None;
-                self.weigh(message);
             }
             None => {
                 let (method, member) = *dice.pick(&PLACES).unwrap_or(&("tools/list", "cursor"));
-                let mut step = Step::request(method, Some(json!({ member: value })));
-                if let Some(message) = step.message_mut() {
-                    self.weigh(message);
-                }
-                insert_at(input, of + 1, step);
+                insert_at(input, of + 1, Step::request(method, Some(json!({ member: value }))));
             }
         }
     }
@@ -700,7 +698,8 @@ impl Workshop {
 
     /// Finds out what is wrong with the parameters of a message, so that nobody holds its refusal against the server.
     fn weigh(&self, message: &mut Message) {
-        message.wrong.retain(|pointer| pointer.starts_with("headers/") || pointer == "/id");
+        let kept = ["/id", "/params/_meta/progressToken"];
+        message.wrong.retain(|pointer| pointer.starts_with("headers/") || kept.contains(&pointer.as_str()));
         let mut unreadable = false;
         let whole = self.whole(message);
         let Some(draft) = input::fill(&whole, &|_, _| Some("mcp-conform".into())) else { return };

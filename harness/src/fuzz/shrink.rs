@@ -78,7 +78,9 @@ async fn plain(best: &mut Input, attempt: &mut impl Attempt) {
 /// Members and elements left out, values made small.
 async fn nodes(best: &mut Input, attempt: &mut impl Attempt) {
     for index in 0..best.steps.len() {
-        let pointers = best.steps.get(index).and_then(|step| step.message()).map(pointers).unwrap_or_default();
+        // What makes a request a forbidden one is not known here, and must not be taken away.
+        let message = best.steps.get(index).and_then(|step| step.message()).filter(|it| it.forbidden.is_none());
+        let pointers = message.map(pointers).unwrap_or_default();
         // From the leaves up, so that what is left out takes nothing with it that is still to come.
         for pointer in pointers.iter().rev() {
             let mut smaller = best.clone();
