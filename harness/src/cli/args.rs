@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use mcp_conform_reports::render::{Format, ReportSpec};
 
+use super::origins::Origins;
+
 #[derive(Debug, Parser)]
 #[command(
     name = "mcp-conform",
@@ -185,6 +187,9 @@ pub(crate) struct ReplayArgs {
     /// Seconds from a request to its answer
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<f64>,
+    /// Seconds from the start of a server to its first answer
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) start_timeout: Option<f64>,
     /// Factor on every wait for a start, an end or what may come late
     #[arg(long, value_name = "FACTOR")]
     pub(crate) patience: Option<f64>,
@@ -351,6 +356,9 @@ pub(crate) struct RunArgs {
     /// What was typed, where a configuration added to it, and the flags that stand for what it added
     #[arg(skip)]
     pub(crate) typed: Option<(String, Box<RunArgs>)>,
+    /// Where the settings of a configuration stand
+    #[arg(skip)]
+    pub(crate) origins: Origins,
     /// What a configuration calls the server.
     #[arg(skip)]
     pub(crate) label: Option<String>,
@@ -402,6 +410,9 @@ pub(crate) struct RunArgs {
     /// Seconds from a request to its answer [default: 10]
     #[arg(long, value_name = "SECONDS", help_heading = "How long")]
     pub(crate) timeout: Option<f64>,
+    /// Seconds from the start of a server to its first answer [default: 60, and at least --timeout]
+    #[arg(long, value_name = "SECONDS", help_heading = "How long")]
+    pub(crate) start_timeout: Option<f64>,
     /// Seconds that the whole run may take; what was found until then is reported
     #[arg(long, value_name = "SECONDS", help_heading = "How long")]
     pub(crate) max_time: Option<f64>,

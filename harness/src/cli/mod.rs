@@ -13,6 +13,7 @@ mod fleet;
 mod fuzz;
 mod init;
 mod judge_server;
+mod origins;
 mod output;
 mod plan;
 mod replay;

@@ -251,7 +251,13 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<(String, 
     let mut called: Vec<(usize, u64)> = Vec::new();
     for index in 0..surface.tools.len() {
         let Some(facts) = surface.tools.get(index) else { continue };
-        if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
+        if !matches!(facts.call, CallState::Refused(_)) {
+            continue;
+        }
+        if !talk.link().is_open() {
+            if let Some(facts) = surface.tools.get_mut(index) {
+                facts.call = CallState::Lost { came: "nothing, because the server had ended".to_owned(), ended: true };
+            }
             continue;
         }
         let call = tool_call(talk, surface, facts, facts.arguments.clone());
@@ -411,6 +417,9 @@ async fn learn(talk: &Conversation, surface: &mut Surface, index: usize, ticket:
         Some(result) => {
             let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
             CallState::Refused(format!("it answered with isError: {}", first_line(text)))
+        }
+        None if matches!(answer.kind, AnswerKind::Closed | AnswerKind::Unread) => {
+            CallState::Lost { came: answer.describe(), ended: answer.kind == AnswerKind::Closed }
         }
         None => CallState::Refused(format!("it was answered with {}", answer.describe())),
     };

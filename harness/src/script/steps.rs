@@ -422,6 +422,10 @@ impl Player<'_> {
         }
         if handle.answer.as_ref().is_some_and(|answer| answer.kind == AnswerKind::Closed) {
             self.stage.look_if_frail().await;
+            if handle.ticket.method == "tools/call" {
+                // What sound calls do is the control.
+                self.stage.used().await;
+            }
         }
     }
 

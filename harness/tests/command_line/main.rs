@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod bad_calls;
 mod baseline;
 mod comfort;
 mod config;
