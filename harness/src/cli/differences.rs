@@ -334,6 +334,17 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// One difference in a line.
+pub(super) fn in_a_line(difference: &Difference) -> String {
+    let pointer = clean(&difference.pointer);
+    match &difference.change {
+        Change::Added(new) => format!("+ {pointer} {}", brief(new)),
+        Change::Removed(old) => format!("- {pointer} {}", brief(old)),
+        Change::Changed { old, new } => format!("~ {pointer} {} is {}", brief(old), brief(new)),
+        Change::Order { .. } => format!("~ {pointer} in another order"),
+    }
+}
+
 /// A value in a line, for a question.
 pub(super) fn brief(json: &Json) -> String {
     const BRIEF: usize = 60;

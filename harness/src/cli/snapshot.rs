@@ -184,12 +184,16 @@ fn record(dir: &Path, typed: &RunArgs, force: bool, yes: bool) -> Result<Exit, T
 
 /// Definitions that do not stay the same while they are recorded: a host that asked once would not know.
 fn tell_unsteady(views: &[View], out: &mut dyn Write) -> io::Result<()> {
+    let mut told = false;
     for view in views {
         for kept in &view.answers {
             let Some(first) = kept.repeats().and_then(|first| view.answer(first)) else { continue };
-            writeln!(out, "{}: {} differs from the first answer", view.title(), clean(&kept.name))?;
+            if !std::mem::replace(&mut told, true) {
+                writeln!(out, "Definitions that do not stay the same from one time to the next")?;
+            }
+            writeln!(out, "  {}: {}", view.title(), clean(&kept.name))?;
             for difference in crate::snapshot::differences(&first.answer, &kept.answer) {
-                differences::at(&difference, out)?;
+                writeln!(out, "    {}", differences::in_a_line(&difference))?;
             }
         }
     }

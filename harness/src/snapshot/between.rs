@@ -97,7 +97,16 @@ fn pair(one: &View, two: &View, revisions: bool) -> Pair {
         let even = |kept: &Kept| even(kept, view.revision.era(), &mut left);
         if revisions { view.answers.iter().filter_map(even).collect() } else { view.answers.clone() }
     };
-    let (before, after) = (side(one), side(two));
+    let (mut before, mut after) = (side(one), side(two));
+    // A page that has to be visited first is an error in one era and a request for input in the other.
+    let visits = |kept: &Kept| kept.answer.pointer("/error/code").map(Json::to_string).as_deref() == Some("-32042");
+    let gone: Vec<String> =
+        before.iter().chain(&after).filter(|kept| revisions && visits(kept)).map(|kept| kept.name.clone()).collect();
+    for name in &gone {
+        left.note("how it asks for input");
+        before.retain(|kept| kept.name != *name);
+        after.retain(|kept| kept.name != *name);
+    }
     let missing = |here: &[Kept], there: &[Kept]| -> Vec<String> {
         let lacks = |kept: &&Kept| !there.iter().any(|other| other.name == kept.name);
         here.iter().filter(lacks).map(|kept| kept.name.clone()).collect()
@@ -140,10 +149,12 @@ fn even(kept: &Kept, era: Era, left: &mut Left) -> Option<Kept> {
         capabilities(&mut kept.answer, left);
     }
     if era == Era::Modern {
-        for (names, what) in [(["resultType", ""], "resultType"), (["ttlMs", "cacheScope"], "ttlMs and cacheScope")] {
-            if names.iter().any(|name| kept.answer.get("result").and_then(|result| result.get(name)).is_some()) {
-                left.note(what);
-                kept.answer = without(&kept.answer, &|name| names.contains(&name));
+        hints(&mut kept.answer, left);
+        if let JsonKind::Object(parts) = &mut kept.answer.kind {
+            for pages in parts.iter_mut().filter(|part| &*part.name == "pages") {
+                if let JsonKind::Array(pages) = &mut pages.value.kind {
+                    pages.iter_mut().for_each(|page| hints(page, left));
+                }
             }
         }
     }
@@ -171,6 +182,16 @@ fn even(kept: &Kept, era: Era, left: &mut Left) -> Option<Kept> {
         }
     }
     Some(kept)
+}
+
+/// Members of a result that only the newer era has.
+fn hints(answer: &mut Json, left: &mut Left) {
+    for (names, what) in [(["resultType", ""], "resultType"), (["ttlMs", "cacheScope"], "ttlMs and cacheScope")] {
+        if names.iter().any(|name| answer.get("result").and_then(|result| result.get(name)).is_some()) {
+            left.note(what);
+            *answer = without(answer, &|name| names.contains(&name));
+        }
+    }
 }
 
 /// Capabilities that only one of the revisions knows.

@@ -100,6 +100,8 @@ fn views(old: &View, new: &Taken, tell: &mut dyn FnMut(Finding) -> bool) -> View
     let nature = |kept: &Kept| if kept.is_definition() { Nature::Definition } else { Nature::Answer };
     let not_asked = |name: &str| new.not_kept.iter().any(|not_kept| not_kept.name == name);
     let mut answers = Vec::new();
+    // A definition that changed is told once, although it was asked for again: what was decided of the first counts.
+    let mut decided: Vec<(String, String, bool)> = Vec::new();
     for kept in &old.answers {
         match new.view.answer(&kept.name) {
             // Nothing is known of it.
@@ -113,11 +115,16 @@ fn views(old: &View, new: &Taken, tell: &mut dyn FnMut(Finding) -> bool) -> View
             Some(now) => {
                 let mut any = false;
                 let merged = merge(&kept.answer, &now.answer, &mut |difference| {
-                    let what = What::At(difference.clone());
-                    let taken = tell(Finding {
-                        subject: subject(kept, now, difference),
-                        ..finding(kept, nature(kept), what)
+                    let key = format!("{difference}");
+                    let same = |(method, known, _): &&(String, String, bool)| *method == kept.method && *known == key;
+                    let known = decided.iter().find(same).map(|(.., taken)| *taken);
+                    let taken = known.filter(|_| kept.repeats().is_some()).unwrap_or_else(|| {
+                        let what = What::At(difference.clone());
+                        tell(Finding { subject: subject(kept, now, difference), ..finding(kept, nature(kept), what) })
                     });
+                    if kept.is_definition() && known.is_none() {
+                        decided.push((kept.method.clone(), key, taken));
+                    }
                     any |= taken;
                     taken
                 });

@@ -5,7 +5,7 @@
 //! Entries that have a name of their own are held against those of the same name, so that one that came or went is one
 //! difference.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use super::doc::{array, push_token, text};
 use crate::wire::{Json, JsonKind, Member};
@@ -33,6 +33,19 @@ pub enum Change {
         old: Json,
         new: Json,
     },
+}
+
+/// In one line, for two to be compared.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pointer = &self.pointer;
+        match &self.change {
+            Change::Added(new) => write!(f, "+ {pointer} {new}"),
+            Change::Removed(old) => write!(f, "- {pointer} {old}"),
+            Change::Changed { old, new } => write!(f, "~ {pointer} {old} {new}"),
+            Change::Order { old, new } => write!(f, "% {pointer} {old} {new}"),
+        }
+    }
 }
 
 /// Every difference between two values.
@@ -222,13 +235,7 @@ mod tests {
     }
 
     fn told(old: &str, new: &str) -> Vec<String> {
-        let line = |difference: Difference| match difference.change {
-            Change::Added(new) => format!("+ {} {new}", difference.pointer),
-            Change::Removed(old) => format!("- {} {old}", difference.pointer),
-            Change::Changed { old, new } => format!("~ {} {old} {new}", difference.pointer),
-            Change::Order { old, new } => format!("% {} {old} {new}", difference.pointer),
-        };
-        differences(&json(old), &json(new)).into_iter().map(line).collect()
+        differences(&json(old), &json(new)).iter().map(Difference::to_string).collect()
     }
 
     #[test]

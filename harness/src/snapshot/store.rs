@@ -405,7 +405,7 @@ mod tests {
         assert!(edit(file, "\"b\"", "\"c\"").contains("is not as mcp-conform wrote it"));
         assert!(edit(file, "\"version\": 1", "\"version\": 2").contains("is of version 2"));
         assert!(edit(INDEX, "\"version\": 1", "\"version\": 9").contains("is of version 9"));
-        assert!(edit(INDEX, "snapshots\",", "snapshots").contains("cannot be used: line 3 is no JSON"));
+        assert!(edit(INDEX, "snapshots\",", "snapshots").contains("cannot be used: line 2 is no JSON"));
         assert!(edit(INDEX, file, "../evil.json").contains("does not belong to the record"));
         let cut = spoilt(&|dir| {
             let text = std::fs::read_to_string(dir.join(file)).unwrap();

@@ -43,7 +43,7 @@ pub(super) fn built_in(places: &Places) -> Vec<Rule> {
         (
             "time",
             format!(
-                r"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:[0-9]{{1,2}} {month}|{month} [0-9]{{1,2}}),?(?: [0-9]{{4}})?,?(?: at)? {CLOCK}{zone}(?: [0-9]{{4}}\b)?"
+                r"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:[0-9]{{1,2}} {month}|{month} [0-9]{{1,2}}),?(?: [0-9]{{4}})?,?(?: at)? {CLOCK}{zone}(?: [0-9]{{4}}\b{zone})?"
             ),
         ),
         ("time", format!(r"\b[0-9]{{1,2}}[/.][0-9]{{1,2}}[/.][0-9]{{4}},? {CLOCK}")),
