@@ -256,14 +256,9 @@ pub(super) fn json(findings: &[Finding], not_kept: &[NotKept]) -> String {
         object(&members)
     });
     let findings: Vec<String> = findings.collect();
-    let not_kept: Vec<String> = not_kept
-        .iter()
-        .map(|not| object(&[member("answer", &not.name), member("reason", &not.reason)]))
-        .collect();
-    document(&[
-        format!("\"differences\":[{}]", findings.join(",")),
-        format!("\"notAsked\":[{}]", not_kept.join(",")),
-    ])
+    let not_kept: Vec<String> =
+        not_kept.iter().map(|not| object(&[member("answer", &not.name), member("reason", &not.reason)])).collect();
+    document(&[format!("\"differences\":[{}]", findings.join(",")), format!("\"notAsked\":[{}]", not_kept.join(","))])
 }
 
 pub(super) fn pairs_json(pairs: &[Pair]) -> String {
@@ -312,11 +307,16 @@ fn of_difference(difference: &Difference) -> Vec<String> {
 }
 
 fn document(members: &[String]) -> String {
-    let all: Vec<String> =
-        [member("mcp-conform", "snapshot differences"), "\"version\":1".to_owned()].into_iter().chain(members.iter().cloned()).collect();
+    let all: Vec<String> = [member("mcp-conform", "snapshot differences"), "\"version\":1".to_owned()]
+        .into_iter()
+        .chain(members.iter().cloned())
+        .collect();
     let text = object(&all);
     // Written and read by ourselves, so that only our limits could keep it from being shown on lines of its own.
-    match Json::read(text.as_bytes(), &crate::wire::Limits { bytes: usize::MAX, nodes: usize::MAX, ..Default::default() }) {
+    match Json::read(
+        text.as_bytes(),
+        &crate::wire::Limits { bytes: usize::MAX, nodes: usize::MAX, ..Default::default() },
+    ) {
         Ok(reading) => crate::snapshot::pretty_text(&reading.json),
         Err(_) => format!("{text}\n"),
     }

@@ -219,7 +219,8 @@ fn choose(proposed: &[Proposal], yes: bool) -> Result<Vec<Proposal>, Trouble> {
             "look at them, and add rules for all of them by --yes, or others by hand to {}",
             crate::snapshot::REDACTIONS
         );
-        let text = format!("what varies would differ in every check, and nobody can be asked; nothing was written\n  {help}");
+        let text =
+            format!("what varies would differ in every check, and nobody can be asked; nothing was written\n  {help}");
         return Err(UsageError::Other(text).into());
     }
     let mut taken = Vec::new();
@@ -322,9 +323,8 @@ fn take_into(
     job.store.prepare()?;
     let asked = job.ask(&recorded)?;
     let mut decision = Decision::default();
-    let compared = compare(&recorded.views, &asked, &|view| job.within(view), &mut |finding| {
-        decision.on(|| decide(finding))
-    });
+    let compared =
+        compare(&recorded.views, &asked, &|view| job.within(view), &mut |finding| decision.on(|| decide(finding)));
     if let Some(trouble) = decision.trouble {
         return Err(trouble);
     }
@@ -441,9 +441,8 @@ fn diff(dir: &Path, typed: &RunArgs, sides: Sides, format: TextFormat) -> Result
         let text = format!("there is nothing to compare: there is only {}\n  {help}", there.join(", "));
         return Err(UsageError::Other(text).into());
     }
-    let differ = pairs.iter().any(|pair| {
-        !(pair.differences.is_empty() && pair.only_one.is_empty() && pair.only_two.is_empty())
-    });
+    let differ =
+        pairs.iter().any(|pair| !(pair.differences.is_empty() && pair.only_one.is_empty() && pair.only_two.is_empty()));
     if format == TextFormat::Json {
         output::print(&differences::pairs_json(&pairs))?;
     } else {
@@ -497,7 +496,8 @@ fn of_store(error: StoreError) -> UsageError {
     use crate::snapshot::RuleFileError;
     match error {
         StoreError::Rules(RuleFileError::Toml { path, text, error }) => {
-            let otherwise = "the README of mcp-conform shows a sound one, and so does the head of a file that record wrote";
+            let otherwise =
+                "the README of mcp-conform shows a sound one, and so does the head of a file that record wrote";
             broken_with(&path, &text, &error, otherwise)
         }
         other => UsageError::Other(other.to_string()),

@@ -202,9 +202,12 @@ impl Asker<'_> {
         }
         if surface.has_capability("completions") {
             let templates = entries("resources/templates/list", "resourceTemplates", MOST_READS, not_kept);
-            out.extend(completions(&prompts, &templates).into_iter().take(MOST_COMPLETIONS).map(|(subject, params)| {
-                plain("completion/complete", subject, params)
-            }));
+            out.extend(
+                completions(&prompts, &templates)
+                    .into_iter()
+                    .take(MOST_COMPLETIONS)
+                    .map(|(subject, params)| plain("completion/complete", subject, params)),
+            );
         }
         out
     }
@@ -273,10 +276,8 @@ impl Asker<'_> {
             // The greeting is found in the trace, as that of the first connection.
             let _ = talk.request(call, None).await;
         }
-        let mut out: Vec<Kept> = greeting(&talk)
-            .map(|kept| Kept { name: format!("{}{SUFFIX}", kept.name), ..kept })
-            .into_iter()
-            .collect();
+        let mut out: Vec<Kept> =
+            greeting(&talk).map(|kept| Kept { name: format!("{}{SUFFIX}", kept.name), ..kept }).into_iter().collect();
         let mut line = Line { talk, reopened: 0 };
         out.extend(self.lists(&mut line, surface, SUFFIX).await);
         line.talk.end().await;
@@ -354,7 +355,8 @@ fn completions(prompts: &[Value], templates: &[Value]) -> Vec<(String, Value)> {
         let Some(name) = prompt.get("name").and_then(Value::as_str) else { continue };
         for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
             let Some(argument) = argument.get("name").and_then(Value::as_str) else { continue };
-            let params = json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": ""}});
+            let params =
+                json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": ""}});
             out.push((format!("{argument} of {name}"), params));
         }
     }
@@ -363,7 +365,8 @@ fn completions(prompts: &[Value], templates: &[Value]) -> Vec<(String, Value)> {
         for expression in uri.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
             for name in expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(',') {
                 let name = name.split(':').next().unwrap_or_default().trim_end_matches('*');
-                let params = json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": ""}});
+                let params =
+                    json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": ""}});
                 out.push((format!("{name} of {uri}"), params));
             }
         }

@@ -141,8 +141,7 @@ fn even(kept: &Kept, era: Era, left: &mut Left) -> Option<Kept> {
     if greeting {
         kept.name = "initialize or server/discover".to_owned();
         let info = kept.answer.pointer("/result/serverInfo").cloned();
-        let info = info
-            .or_else(|| kept.answer.pointer("/result/_meta/io.modelcontextprotocol~1serverInfo").cloned());
+        let info = info.or_else(|| kept.answer.pointer("/result/_meta/io.modelcontextprotocol~1serverInfo").cloned());
         kept.answer = without(&kept.answer, &|name| matches!(name, "protocolVersion" | "supportedVersions"));
         set(&mut kept.answer, "serverInfo", info);
         left.note("protocolVersion, supportedVersions, and where serverInfo stands");
@@ -283,13 +282,25 @@ mod tests {
     #[test]
     fn what_has_to_differ_between_revisions_is_taken_out_and_nothing_else() {
         let legacy = [
-            ("initialize", r#"{"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{}},"serverInfo":{"name":"s"},"instructions":"i"}}"#),
-            ("tools/list", r#"{"result":{"tools":[{"name":"a","execution":{"taskSupport":"optional"},"_meta":{"own":1}}]}}"#),
+            (
+                "initialize",
+                r#"{"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{}},"serverInfo":{"name":"s"},"instructions":"i"}}"#,
+            ),
+            (
+                "tools/list",
+                r#"{"result":{"tools":[{"name":"a","execution":{"taskSupport":"optional"},"_meta":{"own":1}}]}}"#,
+            ),
             ("resources/read x", r#"{"result":{"contents":[{"text":"one"}]}}"#),
         ];
         let modern = [
-            ("server/discover", r#"{"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","supportedVersions":[],"capabilities":{"tools":{},"extensions":{}},"instructions":"i","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}}"#),
-            ("tools/list", r#"{"result":{"resultType":"complete","ttlMs":5,"cacheScope":"public","tools":[{"name":"a","_meta":{"own":1}}]}}"#),
+            (
+                "server/discover",
+                r#"{"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","supportedVersions":[],"capabilities":{"tools":{},"extensions":{}},"instructions":"i","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}}"#,
+            ),
+            (
+                "tools/list",
+                r#"{"result":{"resultType":"complete","ttlMs":5,"cacheScope":"public","tools":[{"name":"a","_meta":{"own":1}}]}}"#,
+            ),
             ("resources/read x", r#"{"result":{"resultType":"complete","contents":[{"text":"two"}]}}"#),
         ];
         let views = [

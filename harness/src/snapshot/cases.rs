@@ -91,7 +91,8 @@ pub(super) async fn play_all(
         let (outcome, to_end) = play(case, &stage, values, true).await;
         futures_util::future::join_all(to_end.iter().map(Conversation::end)).await;
         if outcome.snapshots.is_empty() {
-            let last = outcome.verdicts.last().map(|verdict| verdict.message.clone()).filter(|message| !message.is_empty());
+            let last =
+                outcome.verdicts.last().map(|verdict| verdict.message.clone()).filter(|message| !message.is_empty());
             not(last.unwrap_or_else(|| "it was over before anything was to be kept".to_owned()));
         }
         out.answers.extend(outcome.snapshots.into_iter().map(|(name, answer)| Kept {

@@ -147,9 +147,13 @@ fn views(old: &View, new: &Taken, tell: &mut dyn FnMut(Finding) -> bool) -> View
             None => tell(finding(now, nature(now), What::NewAnswer(now.answer.clone()))),
         };
         if taken {
-            let before = new.view.answers.iter().take(at).rev().find_map(|earlier| {
-                answers.iter().position(|kept: &Kept| kept.name == earlier.name)
-            });
+            let before = new
+                .view
+                .answers
+                .iter()
+                .take(at)
+                .rev()
+                .find_map(|earlier| answers.iter().position(|kept: &Kept| kept.name == earlier.name));
             answers.insert(before.map_or(0, |before| before + 1), now.clone());
         }
     }

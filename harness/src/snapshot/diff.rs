@@ -193,9 +193,8 @@ fn align(old: &[Json], new: &[Json]) -> (Vec<Option<usize>>, Option<&'static str
     let shorter = old.len().min(new.len());
     let head = (0..shorter).take_while(|at| same(old.get(*at), new.get(*at))).count();
     let from_end = |list: &[Json], at: usize| list.len() - 1 - at;
-    let tail = (0..shorter - head)
-        .take_while(|at| same(old.get(from_end(old, *at)), new.get(from_end(new, *at))))
-        .count();
+    let tail =
+        (0..shorter - head).take_while(|at| same(old.get(from_end(old, *at)), new.get(from_end(new, *at)))).count();
     let pair = |at: usize| match at {
         _ if at >= new.len() - tail => Some(old.len() + at - new.len()),
         _ => (at < old.len() - tail).then_some(at),

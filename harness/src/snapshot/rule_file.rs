@@ -122,7 +122,8 @@ fn rule(raw: &Raw) -> Result<Rule, (String, &'static str)> {
     /// A rule is applied to whole documents, so that its automaton has to be small.
     const MOST: usize = 1 << 20;
     let glob = |glob: &String| {
-        let bad = |error: globset::Error| (format!("answer: {}", error.kind()), "write a glob such as \"tools/call *\"");
+        let bad =
+            |error: globset::Error| (format!("answer: {}", error.kind()), "write a glob such as \"tools/call *\"");
         Glob::new(glob).map(|glob| glob.compile_matcher()).map_err(bad)
     };
     let pointer = |pointer: &String| match pointer.starts_with('/') {
@@ -153,7 +154,10 @@ fn rule(raw: &Raw) -> Result<Rule, (String, &'static str)> {
             return Err(("both pointer and regex are given".to_owned(), "make two rules of it"));
         }
         (None, None, None) => {
-            return Err(("neither pointer nor regex is given".to_owned(), "say which value or which part of a text varies"));
+            return Err((
+                "neither pointer nor regex is given".to_owned(),
+                "say which value or which part of a text varies",
+            ));
         }
     };
     let word = raw.word.clone().unwrap_or_else(|| "redacted".to_owned());

@@ -166,11 +166,9 @@ impl Store {
     /// Refuses a server that calls itself otherwise.
     pub fn is_of(&self, recorded: &Recorded, now: Option<&str>) -> Result<(), StoreError> {
         match (&recorded.server, now) {
-            (Some(recorded), Some(now)) if recorded != now => Err(StoreError::OtherServer {
-                dir: self.dir.clone(),
-                recorded: recorded.clone(),
-                now: now.to_owned(),
-            }),
+            (Some(recorded), Some(now)) if recorded != now => {
+                Err(StoreError::OtherServer { dir: self.dir.clone(), recorded: recorded.clone(), now: now.to_owned() })
+            }
             _ => Ok(()),
         }
     }
@@ -202,10 +200,8 @@ impl Store {
         if let Some(rules) = rules {
             put(&staged.join(rule_file::FILE), rules)?;
         }
-        let mut members = vec![
-            ("mcp-conform".to_owned(), text("snapshots")),
-            ("version".to_owned(), view::number(view::VERSION)),
-        ];
+        let mut members =
+            vec![("mcp-conform".to_owned(), text("snapshots")), ("version".to_owned(), view::number(view::VERSION))];
         members.extend(recorded.server.as_ref().map(|server| ("server".to_owned(), text(server.as_str()))));
         members.push(("views".to_owned(), object(views)));
         // Written beside and moved: with it all is whole.
@@ -275,7 +271,8 @@ fn index(text: &str) -> Result<Index, ReadError> {
     view::version(&json)?;
     let views = json.get("views").and_then(Json::as_object);
     let views = views.ok_or_else(|| ReadError::Format("it names no views".to_owned()))?;
-    let view = |member: &crate::wire::Member| (member.name.to_string(), member.value.as_str().unwrap_or_default().to_owned());
+    let view =
+        |member: &crate::wire::Member| (member.name.to_string(), member.value.as_str().unwrap_or_default().to_owned());
     let server = json.get("server").and_then(Json::as_str).map(str::to_owned);
     Ok(Index { server, views: views.iter().map(view).collect() })
 }
@@ -283,7 +280,9 @@ fn index(text: &str) -> Result<Index, ReadError> {
 fn wrong(path: &Path, error: ReadError) -> StoreError {
     match error {
         ReadError::Version(found) => StoreError::Version { path: path.to_owned(), found },
-        ReadError::Format(reason) => StoreError::Format { path: path.to_owned(), reason: format!("cannot be used: {reason}") },
+        ReadError::Format(reason) => {
+            StoreError::Format { path: path.to_owned(), reason: format!("cannot be used: {reason}") }
+        }
     }
 }
 
@@ -335,7 +334,8 @@ mod tests {
     fn a_record_is_read_as_it_was_written_and_replaced_whole() {
         let (_dir, store) = store();
         assert!(error(&store).contains("holds no record\n  make one"));
-        let both = recorded(vec![view(Transport::Stdio, r#"{"result":{"x":1.0}}"#), view(Transport::Http, r#"{"error":{}}"#)]);
+        let both =
+            recorded(vec![view(Transport::Stdio, r#"{"result":{"x":1.0}}"#), view(Transport::Http, r#"{"error":{}}"#)]);
         store.write(&both, Some("# rules\n")).unwrap();
         let read = store.need().unwrap();
         let texts = |recorded: &Recorded| recorded.views.iter().map(View::to_text).collect::<Vec<_>>();
@@ -351,11 +351,14 @@ mod tests {
     #[test]
     fn a_process_that_ends_while_it_writes_leaves_the_old_record_or_the_new_one() {
         let old = recorded(vec![view(Transport::Stdio, r#"{"result":"old"}"#)]);
-        let new = recorded(vec![view(Transport::Stdio, r#"{"result":"new"}"#), view(Transport::Http, r#"{"result":"new"}"#)]);
+        let new =
+            recorded(vec![view(Transport::Stdio, r#"{"result":"new"}"#), view(Transport::Http, r#"{"result":"new"}"#)]);
         let files = |store: &Store| -> Vec<(String, String)> {
             let entries = std::fs::read_dir(&store.dir).unwrap().map(|entry| entry.unwrap().path());
             entries
-                .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&path).unwrap()))
+                .map(|path| {
+                    (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&path).unwrap())
+                })
                 .collect()
         };
         let (_one, first) = store();

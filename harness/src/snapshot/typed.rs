@@ -52,9 +52,19 @@ pub(super) fn built_in(places: &Places) -> Vec<Rule> {
         ("port", r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):([0-9]{2,5})\b".to_owned()),
         ("path", r#"(?:/private)?(?:/tmp|/var/tmp|/var/folders/[^/\s"']+/[^/\s"']+/T)/[^/\s"'`\\:;,<>()]+"#.to_owned()),
         ("path", r#"(?i)\b[A-Z]:\\Users\\[^\\\s"']+\\AppData\\Local\\Temp\\[^\\\s"']+"#.to_owned()),
-        ("duration", r"\b(?:[0-9]+(?:\.[0-9]+)?[ ]?(?:ms|µs|us|ns|milliseconds)|[0-9]+\.[0-9]+[ ]?(?:s|sec|seconds))\b".to_owned()),
+        (
+            "duration",
+            r"\b(?:[0-9]+(?:\.[0-9]+)?[ ]?(?:ms|µs|us|ns|milliseconds)|[0-9]+\.[0-9]+[ ]?(?:s|sec|seconds))\b"
+                .to_owned(),
+        ),
         // What we say of ourselves, and a server may repeat.
-        ("version", format!(r#"\bmcp-conform(?:/| |["'],? ?(?:["']?version["']?: ?)?["'])({})\b"#, regex::escape(env!("CARGO_PKG_VERSION")))),
+        (
+            "version",
+            format!(
+                r#"\bmcp-conform(?:/| |["'],? ?(?:["']?version["']?: ?)?["'])({})\b"#,
+                regex::escape(env!("CARGO_PKG_VERSION"))
+            ),
+        ),
     ];
     let members = [
         (
@@ -63,8 +73,16 @@ pub(super) fn built_in(places: &Places) -> Vec<Rule> {
             r"^(?:ts|now|time|date|timestamp|.*(?:[tT]imestamp|[a-z]At|_at|[a-z]Time|_time|[a-z]Date|_date|[mM]odified|[eE]xpires))$",
         ),
         ("time", Kind::Everywhere(Look::Any), r"^lastModified$"),
-        ("duration", Kind::Member(Look::Number), r"(?i)^(?:.*[_a-z])?(?:duration|elapsed|took|latency|uptime)(?:_?(?:s|ms|us|ns|seconds|millis|milliseconds))?$"),
-        ("id", Kind::Member(Look::Any), r"^(?:pid|processId|process_id|sessionId|session_id|taskId|task_id|requestId|request_id|traceId|trace_id)$"),
+        (
+            "duration",
+            Kind::Member(Look::Number),
+            r"(?i)^(?:.*[_a-z])?(?:duration|elapsed|took|latency|uptime)(?:_?(?:s|ms|us|ns|seconds|millis|milliseconds))?$",
+        ),
+        (
+            "id",
+            Kind::Member(Look::Any),
+            r"^(?:pid|processId|process_id|sessionId|session_id|taskId|task_id|requestId|request_id|traceId|trace_id)$",
+        ),
         ("port", Kind::Member(Look::Number), r"^port$"),
         ("cursor", Kind::Everywhere(Look::Any), r"^nextCursor$"),
         ("state", Kind::Everywhere(Look::Any), r"^requestState$"),
@@ -158,8 +176,16 @@ mod tests {
     #[test]
     fn what_a_server_may_mean_to_say_is_left() {
         for text in [
-            "revision 2025-11-25", "waits 10 seconds", "ratio 16:9", "v1.2.3", "/usr/share/x", "port 8080",
-            "sha256:9f86d081884c7d659a2feaa0c55ad015", "/home/adam/x", "9007199254740993", "10 s",
+            "revision 2025-11-25",
+            "waits 10 seconds",
+            "ratio 16:9",
+            "v1.2.3",
+            "/usr/share/x",
+            "port 8080",
+            "sha256:9f86d081884c7d659a2feaa0c55ad015",
+            "/home/adam/x",
+            "9007199254740993",
+            "10 s",
         ] {
             assert_eq!(in_text(text), text);
         }

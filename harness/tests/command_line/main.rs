@@ -17,5 +17,6 @@ mod repro;
 mod requirements;
 mod secrets;
 mod server;
+mod snapshot;
 mod url;
 mod usage;
