@@ -289,7 +289,7 @@ fn check(dir: &Path, typed: &RunArgs, only: &[String], format: TextFormat) -> Re
 
 fn accept(dir: &Path, typed: &RunArgs, only: &[String]) -> Result<Exit, Trouble> {
     let only = Only::new(only)?;
-    take_into(dir, typed, &mut |finding| Ok(only.takes(finding).then_some(Reply::Yes).unwrap_or(Reply::No)))
+    take_into(dir, typed, &mut |finding| Ok(if only.takes(finding) { Reply::Yes } else { Reply::No }))
 }
 
 fn review(dir: &Path, typed: &RunArgs, only: &[String]) -> Result<Exit, Trouble> {

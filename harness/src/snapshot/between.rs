@@ -230,7 +230,7 @@ fn without_task_support(answer: &mut Json) -> bool {
 fn strip_meta(json: &mut Json) -> bool {
     let reserved = |name: &str| name.starts_with("io.modelcontextprotocol/");
     match &mut json.kind {
-        JsonKind::Array(items) => items.iter_mut().fold(false, |any, item| strip_meta(item) || any),
+        JsonKind::Array(items) => items.iter_mut().fold(false, |any, item| any | strip_meta(item)),
         JsonKind::Object(parts) => {
             let mut any = false;
             parts.retain_mut(|part| {
@@ -243,7 +243,7 @@ fn strip_meta(json: &mut Json) -> bool {
                 any |= meta.len() < before;
                 meta.len() == before || !meta.is_empty()
             });
-            parts.iter_mut().fold(any, |any, part| strip_meta(&mut part.value) || any)
+            parts.iter_mut().fold(any, |any, part| any | strip_meta(&mut part.value))
         }
         _ => false,
     }

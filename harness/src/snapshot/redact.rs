@@ -100,7 +100,7 @@ impl Rules {
                 continue;
             }
             let upto = self.list.get(..=last).unwrap_or_default();
-            while upto.iter().fold(false, |changed, rule| apply(rule, &mut kept.answer) || changed) {}
+            while upto.iter().fold(false, |changed, rule| changed | apply(rule, &mut kept.answer)) {}
         }
     }
 }
@@ -129,7 +129,7 @@ impl Rule {
     fn named(&self, json: &mut Json, names: &Regex, look: &Look) -> bool {
         match &mut json.kind {
             JsonKind::Array(items) => {
-                items.iter_mut().fold(false, |changed, item| self.named(item, names, look) || changed)
+                items.iter_mut().fold(false, |changed, item| changed | self.named(item, names, look))
             }
             JsonKind::Object(members) => members.iter_mut().fold(false, |changed, member| {
                 let mine = names.is_match(&member.name) && look.fits(&member.value);
@@ -137,7 +137,7 @@ impl Rule {
                     true => mask_whole(&mut member.value, &self.word),
                     false => self.named(&mut member.value, names, look),
                 };
-                masked || changed
+                changed | masked
             }),
             _ => false,
         }
@@ -176,9 +176,9 @@ fn texts(json: &mut Json, change: &mut dyn FnMut(&str) -> Option<String>) -> boo
             }
             None => false,
         },
-        JsonKind::Array(items) => items.iter_mut().fold(false, |changed, item| texts(item, change) || changed),
+        JsonKind::Array(items) => items.iter_mut().fold(false, |changed, item| changed | texts(item, change)),
         JsonKind::Object(members) => {
-            members.iter_mut().fold(false, |changed, member| texts(&mut member.value, change) || changed)
+            members.iter_mut().fold(false, |changed, member| changed | texts(&mut member.value, change))
         }
         _ => false,
     }
