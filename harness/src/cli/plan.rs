@@ -466,7 +466,7 @@ fn tools(globs: &[String]) -> Result<ToolChoice, UsageError> {
     }
 }
 
-fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError> {
+pub(super) fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError> {
     let bad = |glob: &str, error: &globset::Error| {
         UsageError::flag(flag, glob, error.kind().to_string(), "write a glob such as `tools-*`")
     };

@@ -18,5 +18,6 @@ mod repro;
 mod requirements;
 mod secrets;
 mod server;
+mod snapshot;
 mod url;
 mod usage;
