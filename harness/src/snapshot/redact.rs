@@ -91,10 +91,13 @@ impl Rules {
 
     pub fn answer(&self, kept: &mut Kept) {
         let definition = kept.is_definition();
+        // What holds for a definition holds for it when it is asked for again.
+        let first = kept.repeats().map(str::to_owned);
+        let name = kept.name.clone();
+        let named = |rule: &Rule| rule.is_for(&name) || first.as_ref().is_some_and(|first| rule.is_for(first));
         for last in 0..self.list.len() {
-            let apply = |rule: &Rule, answer: &mut Json| {
-                (rule.definitions || !definition) && rule.is_for(&kept.name) && rule.apply(answer)
-            };
+            let apply =
+                |rule: &Rule, answer: &mut Json| (rule.definitions || !definition) && named(rule) && rule.apply(answer);
             let Some(rule) = self.list.get(last) else { break };
             if !apply(rule, &mut kept.answer) {
                 continue;
@@ -292,6 +295,12 @@ mod tests {
         rules.list.push(text_rule("[0-9]+", "n"));
         rules.answer(&mut list);
         assert!(list.answer.to_string().contains("wait ‹n›"));
+        // A rule for the first list is one for those that follow.
+        let glob = globset::Glob::new("tools/list").unwrap().compile_matcher();
+        let rules = Rules::only(vec![Rule { answers: Some(glob), ..text_rule("[0-9]+", "n") }]);
+        let mut again = Kept { name: "tools/list, asked again".to_owned(), ..kept("tools/list", answer) };
+        rules.answer(&mut again);
+        assert!(again.answer.to_string().contains("wait ‹n›"));
     }
 
     proptest! {

@@ -52,12 +52,16 @@ fn a_record_that_cannot_be_used_is_told_with_the_way_out_and_recorded_anew() {
     with("check", &[]).refused(&["is not as mcp-conform wrote it", "edited or merged by hand", "record --force"]);
     with("record", &["--yes", "--force"]).is(0, &[]);
     with("check", &[]).is(0, &[]);
+    let proposed = cli.read("kept/redactions.toml");
     cli.file("kept/redactions.toml", "[[redaction]]\nregexp = \"x\"\n");
     with("check", &[]).refused(&["redactions.toml:2", "unknown field `regexp`", "did you mean regex?"]);
     cli.file("kept/redactions.toml", "\n[[redaction]]\npointer = \"x\"\n");
     with("check", &[]).refused(&["redactions.toml:2", "is no JSON Pointer"]);
-    // A rule that is added hides what it names, and makes nothing else differ.
-    cli.file("kept/redactions.toml", "[[redaction]]\nanswer = \"tools/list\"\npointer = \"/result/tools/*/title\"\n");
+    // A rule that is added hides what it names, and makes nothing else differ; one that is taken away shows what it hid.
+    cli.file("kept/redactions.toml", "");
+    with("check", &[]).is(1, &["tools/call ask_page", "‹varies›"]);
+    let more = "[[redaction]]\nanswer = \"tools/list\"\npointer = \"/result/tools/*/title\"\n";
+    cli.file("kept/redactions.toml", &format!("{proposed}\n{more}"));
     with("check", &[]).is(0, &[]);
     let other = reference("--fault tool-title-null");
     snapshot(&cli, "check", &other, &only).is(1, &["/title"]);
