@@ -165,7 +165,7 @@ fn a_server_in_this_process_is_fuzzed_by_bytes() {
         found.filter(|it| it.verdict == Verdict::Fail).map(|it| it.key()).collect()
     };
     assert_eq!(graves(&sound), Vec::<String>::new());
-    let fault = mcp_reference_server::faults().iter().find(|info| info.name == "result-id-stringified").unwrap();
+    let fault = mcp_reference_server::faults().iter().find(|info| info.name == "id-stringified").unwrap();
     let broken = target(Config { faults: mcp_reference_server::Faults::one(fault.fault), ..Config::default() });
     assert!(!graves(&broken).is_empty());
 }
