@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use mcp_conform::{
     fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
@@ -168,4 +168,19 @@ fn a_server_in_this_process_is_fuzzed_by_bytes() {
     let fault = mcp_reference_server::faults().iter().find(|info| info.name == "id-stringified").unwrap();
     let broken = target(Config { faults: mcp_reference_server::Faults::one(fault.fault), ..Config::default() });
     assert!(!graves(&broken).is_empty());
+    // What is known does not hide the rest, and a slip is none.
+    let round = (0..60).find(|round| !broken.failures(&bytes(*round)).is_empty()).unwrap();
+    let ids = |target: &Target| -> BTreeSet<String> {
+        target.failures(&bytes(round)).into_iter().map(|it| it.requirement).collect()
+    };
+    let all = ids(&broken);
+    let first = all.first().unwrap().clone();
+    let rest: BTreeSet<String> = all.iter().skip(1).cloned().collect();
+    let broken = broken.allowing([first.as_str(), "own/fuzz-lost"]).unwrap();
+    assert_eq!(ids(&broken), rest);
+    let broken = broken.allowing(all.iter().map(String::as_str)).unwrap();
+    assert_eq!(ids(&broken), BTreeSet::new());
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| broken.run(&bytes(round)))).is_ok());
+    let error = broken.allowing(["base-response-id-echoes-requests"]).err().unwrap();
+    assert!(error.to_string().ends_with("did you mean base-response-id-echoes-request?"), "{error}");
 }
