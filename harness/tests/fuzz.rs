@@ -12,7 +12,7 @@ use mcp_conform::{
 };
 use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::Revision;
-use mcp_reference_server::{Bug, Config, Transport};
+use mcp_reference_server::{Config, Faults, Transport};
 use tokio::sync::watch;
 
 fn options(config: &Config, transport: Transport, out: &Path, inputs: u64) -> FuzzOptions {
@@ -54,7 +54,7 @@ fn the_same_seed_gives_the_same_inputs() {
     let digest = |seed| {
         let dir = tempfile::tempdir().unwrap();
         let outcome = campaign(|| {
-            let mut options = options(&Config::default(), Transport::Stdio, &dir.path().join("out"), 400);
+            let mut options = options(&Config::default(), Transport::Stdio, &dir.path().join("out"), 150);
             options.run.seed = seed;
             // States and ids of tasks are random and dated, and are handed back.
             options.run.tools = ToolChoice::None;
@@ -72,7 +72,7 @@ fn the_same_seed_gives_the_same_inputs() {
 fn a_sound_server_gives_no_findings() {
     for transport in [Transport::Stdio, Transport::Http] {
         let dir = tempfile::tempdir().unwrap();
-        let outcome = campaign(|| options(&Config::default(), transport, &dir.path().join("out"), 1_500)).unwrap();
+        let outcome = campaign(|| options(&Config::default(), transport, &dir.path().join("out"), 500)).unwrap();
         let told: Vec<_> = outcome
             .findings
             .iter()
@@ -83,37 +83,30 @@ fn a_sound_server_gives_no_findings() {
     }
 }
 
-/// One bug, found.
-fn found(bug: Bug, transport: Transport, dir: &Path) -> Finding {
-    let config = Config { bug: Some(bug), ..Config::default() };
-    let outcome = campaign(|| {
-        let mut options = options(&config, transport, dir, 6_000);
-        options.max_findings = Some(1);
-        options
-    });
-    outcome.unwrap().findings.into_iter().next().unwrap()
+fn broken() -> Config {
+    let fault = mcp_reference_server::faults().iter().find(|info| info.name == "id-stringified").unwrap();
+    Config { faults: Faults::one(fault.fault), ..Config::default() }
 }
 
 #[test]
 fn a_bug_is_found_made_small_and_written_down() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let finding = found(Bug::LargeNumbersPass, Transport::Stdio, &out);
-    assert!(finding.messages <= 2 && !finding.provisional && !finding.is_flaky(), "{finding:#?}");
-    let folder = out.join("findings").join(&finding.id);
-    let script = std::fs::read_to_string(folder.join("case.yaml")).unwrap();
+    let outcome = campaign(|| FuzzOptions { max_findings: Some(1), ..options(&broken(), Transport::Stdio, &out, 300) });
+    let finding = outcome.unwrap().findings.into_iter().next().unwrap();
+    assert_eq!(finding.requirement, "base-response-id-type-preserved");
+    assert_eq!((finding.messages, finding.seen, finding.provisional), (1, 3, false), "{finding:#?}");
+    let script = std::fs::read_to_string(out.join("findings").join(&finding.id).join("case.yaml")).unwrap();
     let source = mcp_conform_cases::ast::Source { name: "case.yaml".into(), text: script.as_str().into() };
     let case = mcp_conform_cases::parse_all([source]);
     assert!(case.is_ok(), "{script}\n{case:?}");
-    let finding_text = serde_json::to_string(&finding).unwrap();
     assert_eq!(findings(&out.join("findings")).unwrap(), [finding]);
     // Seen again on the same server, and not on one that was mended.
     let again = |config: Config| {
         in_memory(async { replay(&out, options(&config, Transport::Stdio, &out, 0), control()).await }).unwrap()
     };
-    eprintln!("{finding_text}");
     let seen = |config| again(config).iter().map(|it| it.seen.unwrap().0).collect::<Vec<_>>();
-    assert_eq!(seen(Config { bug: Some(Bug::LargeNumbersPass), ..Config::default() }), [3]);
+    assert_eq!(seen(broken()), [3]);
     assert_eq!(seen(Config::default()), [0]);
 }
 
@@ -122,15 +115,15 @@ fn a_campaign_is_gone_on_with_and_its_folder_is_kept_from_others() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let base = |inputs| options(&Config::default(), Transport::Stdio, &out, inputs);
-    campaign(|| base(200)).unwrap();
+    campaign(|| base(80)).unwrap();
     let kept = std::fs::read_dir(out.join("corpus/legacy-stdio")).unwrap().count();
     assert!(kept > 20, "{kept}");
-    let error = campaign(|| base(200)).unwrap_err();
+    let error = campaign(|| base(80)).unwrap_err();
     assert!(matches!(error, FuzzError::Store(StoreError::Taken(_))), "{error}");
-    let resumed = campaign(|| FuzzOptions { resume: true, ..base(200) }).unwrap();
-    assert!(resumed.status.inputs >= 200);
+    let resumed = campaign(|| FuzzOptions { resume: true, ..base(80) }).unwrap();
+    assert!(resumed.status.inputs >= 80);
     let state = std::fs::read_to_string(out.join("campaign.json")).unwrap();
-    assert!(state.contains("\"rounds\": 1") && state.contains("\"inputs\": 4"), "{state}");
+    assert!(state.contains("\"rounds\": 1") && state.contains("\"inputs\": 16"), "{state}");
     let other = campaign(|| {
         let mut options = FuzzOptions { resume: true, ..base(10) };
         options.run.name = "another".to_owned();
@@ -165,8 +158,7 @@ fn a_server_in_this_process_is_fuzzed_by_bytes() {
         found.filter(|it| it.verdict == Verdict::Fail).map(|it| it.key()).collect()
     };
     assert_eq!(graves(&sound), Vec::<String>::new());
-    let fault = mcp_reference_server::faults().iter().find(|info| info.name == "id-stringified").unwrap();
-    let broken = target(Config { faults: mcp_reference_server::Faults::one(fault.fault), ..Config::default() });
+    let broken = target(broken());
     assert!(!graves(&broken).is_empty());
     // What is known does not hide the rest, and a slip is none.
     let round = (0..60).find(|round| !broken.failures(&bytes(*round)).is_empty()).unwrap();
@@ -174,13 +166,16 @@ fn a_server_in_this_process_is_fuzzed_by_bytes() {
         target.failures(&bytes(round)).into_iter().map(|it| it.requirement).collect()
     };
     let all = ids(&broken);
+    let run = std::panic::AssertUnwindSafe(|| broken.run(&bytes(round)));
+    let told = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();
+    assert!(all.iter().all(|id| told.contains(id)) && told.contains("\"steps\""), "{told}");
     let first = all.first().unwrap().clone();
     let rest: BTreeSet<String> = all.iter().skip(1).cloned().collect();
     let broken = broken.allowing([first.as_str(), "own/fuzz-lost"]).unwrap();
     assert_eq!(ids(&broken), rest);
     let broken = broken.allowing(all.iter().map(String::as_str)).unwrap();
     assert_eq!(ids(&broken), BTreeSet::new());
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| broken.run(&bytes(round)))).is_ok());
+    broken.run(&bytes(round));
     let error = broken.allowing(["base-response-id-echoes-requests"]).err().unwrap();
     assert!(error.to_string().ends_with("did you mean base-response-id-echoes-request?"), "{error}");
 }

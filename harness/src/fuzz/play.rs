@@ -192,6 +192,8 @@ struct Lane {
     place: Arc<Place>,
     /// Ids that were chosen by hand, by step of the input at hand.
     ids: BTreeMap<usize, String>,
+    /// How each number or text was first spelled as an id.
+    spellings: BTreeMap<String, String>,
     /// Malformed messages of this life, whose ids may be answered.
     lines: Vec<String>,
     by_exchange: BTreeMap<Exchange, usize>,
@@ -394,6 +396,7 @@ impl Lane {
             next: 0,
             waiting: BTreeMap::new(),
             ids: BTreeMap::new(),
+            spellings: BTreeMap::new(),
             lines: Vec::new(),
             by_exchange: BTreeMap::new(),
             streams: Vec::new(),
@@ -445,13 +448,17 @@ impl Lane {
         self.send(call, mark, index, played).await
     }
 
-    /// Whether an id that was chosen by hand can be attributed: nothing in flight has it, nor anything malformed.
+    /// Whether an answer to an id that was chosen by hand can be attributed: nothing in flight has it, nothing malformed
+    /// that was sent holds it, and the same number or text was not used in another spelling.
     fn may_use(&mut self, id: &str, index: usize) -> bool {
         const MOST: usize = 64;
         let in_flight = self.waiting.values().any(|step| self.ids.get(step).is_some_and(|other| other == id));
-        let free = !in_flight && self.lines.len() < MOST && !self.lines.iter().any(|line| line.contains(id));
+        let bare = id.trim_matches('"');
+        let loose = bare.parse::<f64>().map_or_else(|_| bare.to_owned(), |number| number.to_string());
+        let one_spelling = self.spellings.entry(loose).or_insert_with(|| id.to_owned()) == id;
         self.ids.insert(index, id.to_owned());
-        free
+        let malformed = self.lines.len() >= MOST || self.lines.iter().any(|line| line.contains(bare));
+        !in_flight && one_spelling && !malformed
     }
 
     /// A text that nothing else in the run has.

@@ -59,6 +59,8 @@ struct Era {
     place: Arc<Place>,
     workshop: Workshop,
     seeds: Vec<Input>,
+    /// Learned once, by sound traffic: what a run learned would make the next one another.
+    habits: Habits,
 }
 
 impl Target {
@@ -78,9 +80,9 @@ impl Target {
         let dual = scouted.len() > 1;
         let eras = scouted.into_iter().map(|scouted| {
             let ground = Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface };
-            let seeds = seeds::of_surface(&ground);
+            let sound = seeds::of_surface(&ground);
             let cases = cases.iter().filter_map(|case| seeds::of_case(case, &ground));
-            let seeds = seeds.into_iter().chain(cases).collect();
+            let seeds = sound.iter().cloned().chain(cases).collect();
             let workshop = Workshop::new(&ground);
             let place = Place {
                 target: target.clone(),
@@ -91,7 +93,9 @@ impl Target {
                 dual,
                 pace: Pace::default(),
             };
-            Era { place: Arc::new(place), workshop, seeds }
+            let place = Arc::new(place);
+            let habits = runtime.block_on(habits(&place, &sound));
+            Era { place, workshop, seeds, habits }
         });
         let eras = eras.collect();
         Ok(Self { runtime, eras, known: BTreeSet::new() })
@@ -134,7 +138,7 @@ impl Target {
                 return vec![oracle::unreachable(kind, transport, &error.kind.to_string())];
             }
             let played = life.play(&input, PATIENCE, true).await;
-            let mut found = oracle::look(kind, transport, &input, &played, &Habits::default());
+            let mut found = oracle::look(kind, transport, &input, &played, &era.habits);
             found.extend(played.unopened.as_ref().map(|why| oracle::unreachable(kind, transport, why)));
             if life.is_sound() && played.deaf.is_none() {
                 let (observations, _) = life.end().await;
@@ -183,4 +187,24 @@ impl Target {
         }
         Some((era, input))
     }
+}
+
+/// How the server answers to sound traffic.
+async fn habits(place: &Arc<Place>, sound: &[Input]) -> Habits {
+    /// More often than makes a habit.
+    const ROUNDS: usize = 6;
+    let mut habits = Habits::default();
+    for _ in 0..ROUNDS {
+        let mut life = Life::new(place.clone());
+        for input in sound {
+            let played = life.play(input, PATIENCE, true).await;
+            habits.note(&played);
+            if !life.is_sound() {
+                // What ends it is found by the bytes.
+                break;
+            }
+        }
+        life.drop_all().await;
+    }
+    habits
 }
