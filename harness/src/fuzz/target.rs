@@ -30,7 +30,7 @@ use tokio::runtime::Runtime;
 use super::{
     campaign::FuzzError,
     dice::Dice,
-    input::Input,
+    input::{Input, Step},
     mutate::Workshop,
     oracle::{self, Habits, Kind, Suspicion},
     place::{Keeper, Pace, Place},
@@ -80,9 +80,9 @@ impl Target {
         let dual = scouted.len() > 1;
         let eras = scouted.into_iter().map(|scouted| {
             let ground = Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface };
-            let sound = seeds::of_surface(&ground);
+            let seeds = seeds::of_surface(&ground);
             let cases = cases.iter().filter_map(|case| seeds::of_case(case, &ground));
-            let seeds = sound.iter().cloned().chain(cases).collect();
+            let seeds = seeds.into_iter().chain(cases).collect();
             let workshop = Workshop::new(&ground);
             let place = Place {
                 target: target.clone(),
@@ -94,7 +94,7 @@ impl Target {
                 pace: Pace::default(),
             };
             let place = Arc::new(place);
-            let habits = runtime.block_on(habits(&place, &sound));
+            let habits = runtime.block_on(habits(&place));
             Era { place, workshop, seeds, habits }
         });
         let eras = eras.collect();
@@ -189,22 +189,18 @@ impl Target {
     }
 }
 
-/// How the server answers to sound traffic.
-async fn habits(place: &Arc<Place>, sound: &[Input]) -> Habits {
+/// How the tools of the server answer to sound calls.
+async fn habits(place: &Arc<Place>) -> Habits {
     /// More often than makes a habit.
     const ROUNDS: usize = 6;
+    let is_call = |step: &Step| step.message().is_some_and(|message| message.method == "tools/call");
+    let steps: Vec<Step> = seeds::operations(&place.ground).into_iter().filter(is_call).collect();
+    let input = Input { era: place.ground.era, steps };
     let mut habits = Habits::default();
+    let mut life = Life::new(place.clone());
     for _ in 0..ROUNDS {
-        let mut life = Life::new(place.clone());
-        for input in sound {
-            let played = life.play(input, PATIENCE, true).await;
-            habits.note(&played);
-            if !life.is_sound() {
-                // What ends it is found by the bytes.
-                break;
-            }
-        }
-        life.drop_all().await;
+        habits.note(&life.play(&input, PATIENCE, true).await);
     }
+    life.drop_all().await;
     habits
 }
