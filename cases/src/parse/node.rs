@@ -4,7 +4,7 @@
 
 use serde::{
     Deserialize,
-    de::{self, Deserializer, MapAccess, SeqAccess, Visitor},
+    de::{Deserializer, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::Number;
 
@@ -91,13 +91,22 @@ pub(crate) fn read(source: &Source) -> Result<Node, Box<Diagnostic>> {
         },
     };
     serde_saphyr::from_str_with_options::<serde_saphyr::Spanned<Raw>>(&source.text, options)
-        .map(|raw| node(raw, &source.text))
         .map_err(|error| Box::new(fault(source, &error)))
+        .and_then(|raw| node(raw, source).map_err(Box::new))
+}
+
+/// A number that could be kept only as another one.
+fn unkept(source: &Source, span: Span) -> Diagnostic {
+    Diagnostic::error(source, span, "this number does not fit a double")
+        .help("write a number that no parser keeps as a raw literal: {json: '1e400'}")
 }
 
 fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
     let span = error.location().map_or_else(Span::default, |location| span(&location, &source.text));
     let text = error.to_string();
+    if text.starts_with("non-finite float") {
+        return unkept(source, span);
+    }
     // The place is shown by the caret, and the options that the message may name are not the author's to set.
     let text = text.split(" at line ").next().unwrap_or(&text);
     let (message, help) = if let Some(key) = text.strip_prefix("duplicate mapping key: ") {
@@ -105,9 +114,6 @@ fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
         (format!("the key `{key}` stands twice in one mapping"), Some("remove one of the two".to_owned()))
     } else if text.starts_with("multiple YAML documents") {
         ("one file holds one script, and here a second document begins".to_owned(), None)
-    } else if text.starts_with("non-finite float") {
-        let help = "write a number that no parser keeps as a raw literal: {json: '1e400'}";
-        ("this number does not fit a double".to_owned(), Some(help.to_owned()))
     } else if text.contains("null into string") {
         ("a key is empty, or the bare word null".to_owned(), Some("quote the key".to_owned()))
     } else if text.contains("expected string scalar") {
@@ -130,7 +136,8 @@ fn fault(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
 enum Raw {
     Null,
     Bool(bool),
-    Number(Number),
+    /// `None`: a number that is not kept. An error of the visitor would be given the place of the whole collection.
+    Number(Option<Number>),
     String(String),
     List(Vec<serde_saphyr::Spanned<Raw>>),
     Map(Vec<(serde_saphyr::Spanned<String>, serde_saphyr::Spanned<Raw>)>),
@@ -164,19 +171,17 @@ impl<'de> Visitor<'de> for RawVisitor {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
-        Ok(Raw::Number(value.into()))
+        Ok(Raw::Number(Some(value.into())))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
-        Ok(Raw::Number(value.into()))
+        Ok(Raw::Number(Some(value.into())))
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Raw, E> {
+    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
         // Rounded silently it would be another number than the one that was written.
-        if value.abs() >= 18_446_744_073_709_551_615.0 && value.fract() == 0.0 {
-            return Err(E::custom("non-finite float"));
-        }
-        Number::from_f64(value).map(Raw::Number).ok_or_else(|| E::custom("non-finite float"))
+        let rounded = value.abs() >= 18_446_744_073_709_551_615.0 && value.fract() == 0.0;
+        Ok(Raw::Number(Number::from_f64(value).filter(|_| !rounded)))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Raw, E> {
@@ -200,22 +205,23 @@ impl<'de> Visitor<'de> for RawVisitor {
     }
 }
 
-fn node(raw: serde_saphyr::Spanned<Raw>, text: &str) -> Node {
+fn node(raw: serde_saphyr::Spanned<Raw>, source: &Source) -> Result<Node, Diagnostic> {
+    let text = &*source.text;
     let mut span = span(&raw.referenced, text);
     let kind = match raw.value {
         Raw::Null => Kind::Null,
         Raw::Bool(value) => Kind::Bool(value),
-        Raw::Number(value) => Kind::Number(value),
+        Raw::Number(Some(value)) => Kind::Number(value),
+        Raw::Number(None) => return Err(unkept(source, span)),
         Raw::String(value) => Kind::String(value),
-        Raw::List(list) => Kind::List(list.into_iter().map(|item| node(item, text)).collect()),
-        Raw::Map(map) => Kind::Map(
-            map.into_iter()
-                .map(|(key, value)| {
-                    let key = Key { name: key.value, span: self::span(&key.referenced, text) };
-                    (key, node(value, text))
-                })
-                .collect(),
-        ),
+        Raw::List(list) => Kind::List(list.into_iter().map(|item| node(item, source)).collect::<Result<_, _>>()?),
+        Raw::Map(map) => {
+            let entries = map.into_iter().map(|(key, value)| {
+                let key = Key { name: key.value, span: self::span(&key.referenced, text) };
+                Ok((key, node(value, source)?))
+            });
+            Kind::Map(entries.collect::<Result<_, _>>()?)
+        }
     };
     // The crate gives a mapping or list the place of its first token only. Its first line says more.
     if let Kind::List(_) | Kind::Map(_) = kind {
@@ -223,7 +229,7 @@ fn node(raw: serde_saphyr::Spanned<Raw>, text: &str) -> Node {
         let line = rest.split('\n').next().unwrap_or_default();
         span.end = span.start + line.trim_end().len();
     }
-    Node { kind, span }
+    Ok(Node { kind, span })
 }
 
 fn span(location: &serde_saphyr::Location, text: &str) -> Span {

@@ -1,7 +1,7 @@
 //! What every conversation of a run shares: numbers that must be unique over the run, counts, limits and deadlines.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     num::NonZero,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -55,8 +55,7 @@ pub struct Bench {
     conversations: AtomicU32,
     requests: AtomicU64,
     process_starts: AtomicU64,
-    /// When was waited on purpose, from and to; waits side by side overlap.
-    waits: Mutex<Vec<(Instant, Instant)>>,
+    waits: Mutex<Waits>,
     slowest_start_us: AtomicU64,
     /// Processes that may be starting at once: a start is work for a whole core, and more than there are only make each
     /// other late.
@@ -152,7 +151,7 @@ impl Bench {
     pub fn count_wait(&self, time: Duration) {
         let now = Instant::now();
         let from = now.checked_sub(time).unwrap_or(now);
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner).push((from, now));
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).add(from, now);
     }
 
     pub fn requests(&self) -> u64 {
@@ -165,16 +164,37 @@ impl Bench {
 
     /// How long something was waited for by the clock: what was waited for side by side counts once.
     pub fn waited(&self) -> Duration {
-        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        waits.sort_unstable();
-        let mut total = Duration::ZERO;
-        let mut counted: Option<Instant> = None;
-        for (from, to) in waits {
-            let from = counted.map_or(from, |counted| counted.max(from));
-            total += to.saturating_duration_since(from);
-            counted = Some(counted.map_or(to, |counted| counted.max(to)));
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).total()
+    }
+}
+
+/// When was waited on purpose: what was waited for side by side is one wait.
+#[derive(Debug, Default)]
+struct Waits {
+    /// All that are no longer kept.
+    earlier: Duration,
+    /// From and to, apart from each other and in order.
+    kept: VecDeque<(Instant, Instant)>,
+}
+
+impl Waits {
+    /// A night of fuzzing has millions of them, and none reaches back over so many others.
+    const MOST: usize = 64;
+
+    fn add(&mut self, mut from: Instant, mut to: Instant) {
+        while let Some((earlier, later)) = self.kept.pop_back_if(|(_, later)| *later >= from) {
+            (from, to) = (from.min(earlier), to.max(later));
         }
-        total
+        self.kept.push_back((from, to));
+        if self.kept.len() > Self::MOST
+            && let Some((from, to)) = self.kept.pop_front()
+        {
+            self.earlier += to.saturating_duration_since(from);
+        }
+    }
+
+    fn total(&self) -> Duration {
+        self.kept.iter().fold(self.earlier, |sum, (from, to)| sum + to.saturating_duration_since(*from))
     }
 }
 
@@ -193,5 +213,14 @@ mod tests {
         bench.count_wait(Duration::from_secs(6));
         bench.count_wait(Duration::from_secs(1));
         assert_eq!(bench.waited(), Duration::from_secs(9));
+        for _ in 0..1000 {
+            tokio::time::advance(Duration::from_secs(3)).await;
+            bench.count_wait(Duration::from_secs(2));
+        }
+        assert_eq!(bench.waited(), Duration::from_secs(2009));
+        assert_eq!(bench.waits.lock().unwrap_or_else(PoisonError::into_inner).kept.len(), Waits::MOST);
+        // One that lasted over others is one with them.
+        bench.count_wait(Duration::from_secs(30));
+        assert_eq!(bench.waited(), Duration::from_secs(2019));
     }
 }

@@ -6,6 +6,7 @@ mod bench;
 mod draft;
 mod envelope;
 mod link;
+mod memory;
 mod open;
 mod rounds;
 mod talk;
@@ -18,9 +19,7 @@ pub use envelope::{
     Alteration, Call, Envelope, META_CAPABILITIES, META_CLIENT, META_VERSION, Outgoing, client_info, header_value,
 };
 pub use link::{Link, LinkError};
-pub use open::{
-    Handshake, MemoryPipes, MemoryServer, OpenError, OpenErrorKind, StdioTarget, Target, ask_for_version, connect,
-    open, settle,
-};
+pub use memory::{MemoryPipes, MemoryServer, in_memory};
+pub use open::{Handshake, OpenError, OpenErrorKind, StdioTarget, Target, ask_for_version, connect, open, settle};
 pub use rounds::{asks_for_input, responses, retried, state, unanswerable};
 pub use talk::{Conversation, Opening, SendError, read_id, response_header};

@@ -1,25 +1,22 @@
 //! Opening a conversation: starting or reaching the server, and the handshake where the era has one.
 
-use std::{fmt, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use mcp_conform_schemas::{Era, Revision};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    sync::{OwnedSemaphorePermit, mpsc},
-    time::Instant,
-};
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use super::{
     answer::{Answer, AnswerKind, Ticket},
     bench::Bench,
     envelope::{Call, client_info},
     link::{Link, LinkError},
+    memory::{MemoryPipes, MemoryServer},
     talk::{Conversation, Opening, SendError, response_header},
 };
 use crate::{
-    process::{CommandSpec, Signal, StartError},
-    trace::{Body, DEFAULT_BUDGET, Direction, Event, Exit, Recorder, Transport},
+    process::{CommandSpec, StartError},
+    trace::{Body, DEFAULT_BUDGET, Direction, Event, Recorder, Transport},
     transport::{Endpoint, HttpClient, Limits, Stdio},
 };
 
@@ -44,20 +41,6 @@ impl fmt::Debug for StdioTarget {
             Self::Process(command) => f.debug_tuple("Process").field(command).finish(),
         }
     }
-}
-
-/// Starts a server "process" in memory; each call is one of its own.
-pub trait MemoryServer: Send + Sync {
-    fn start(&self) -> MemoryPipes;
-}
-
-/// The ends that a client of an in-memory server holds.
-pub struct MemoryPipes {
-    pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
-    pub stdout: Box<dyn AsyncRead + Send + Unpin>,
-    pub exit: Pin<Box<dyn Future<Output = Exit> + Send>>,
-    /// Told the signals that a process would get.
-    pub signals: mpsc::UnboundedSender<Signal>,
 }
 
 impl Target {

@@ -110,6 +110,8 @@ pub struct FuzzOutcome {
 
 #[derive(Debug, thiserror::Error)]
 pub enum FuzzError {
+    #[error("{0} is no requirement of the catalogue{1}")]
+    NoRequirement(String, String),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the server serves neither revision, so that there is nothing to fuzz:\n{}", .0.join("\n"))]

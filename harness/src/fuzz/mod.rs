@@ -25,6 +25,7 @@ mod target;
 mod values;
 mod watch;
 
+pub use crate::conversation::in_memory;
 pub use campaign::{FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, Status, counts_as_finding, fuzz};
 pub use dice::Dice;
 pub use finding::Finding;

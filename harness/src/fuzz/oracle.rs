@@ -69,6 +69,12 @@ impl Kind {
         }
     }
 
+    /// The kind behind a requirement that is the fuzzer's own.
+    pub fn of_requirement(id: &str) -> Option<Self> {
+        let name = id.strip_prefix("own/fuzz-")?;
+        serde_json::from_value(name.into()).ok()
+    }
+
     /// A machine under load can look like it: what is not seen again is nothing.
     pub fn is_of_time(self) -> bool {
         matches!(self, Self::Exit | Self::Growth | Self::Hang | Self::Lost)
@@ -159,7 +165,9 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
     // Over HTTP a session may have been ended, and a server may limit how much it takes.
     let limits = |outcome: &Outcome| matches!(outcome.status, Some(404 | 410 | 413 | 429 | 503));
     if let Some((lane, outcome)) = played.refused.as_ref().filter(|(_, outcome)| !limits(outcome)) {
-        let words = format!("after this {} is refused, which is served otherwise", outcome.method);
+        let status = outcome.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+        let code = outcome.code.map(|code| format!(" ({code})")).unwrap_or_default();
+        let words = format!("after this {} is refused, which is served otherwise{status}{code}", outcome.method);
         out.push(Suspicion {
             lane: *lane,
             sent: outcome.sent,
@@ -199,6 +207,12 @@ pub(super) fn look_at_end(
 /// The end of a server that others share.
 pub(super) fn death(era: Era, gone: &Gone) -> Suspicion {
     Eye { revision: era.judged(), transport: Transport::Http }.death(gone)
+}
+
+/// A server that was reached before cannot be reached any more.
+pub(super) fn unreachable(era: Era, transport: Transport, why: &str) -> Suspicion {
+    let words = format!("what was sent before left the server so that no conversation can be opened: {why}");
+    Eye { revision: era.judged(), transport }.own(Kind::Hang, "opening".to_owned(), words, Verdict::Fail)
 }
 
 /// A process that did not end in order after its input was closed.

@@ -501,7 +501,13 @@ impl Lane {
         // What the server gave back before, and is handed back now, is no secret of another conversation.
         let said = call.params.as_ref().map(|params| marks_in(params.text().as_bytes())).unwrap_or_default();
         let mark = said.contains(&mark).then_some(mark);
-        mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
+        // What a tool that changes something was given may well be seen by others.
+        if tool
+            .as_deref()
+            .is_none_or(|tool| self.place.ground.surface.tools.iter().any(|it| it.name() == tool && it.only_reads()))
+        {
+            mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
+        }
         let ticket = self.talk.send_long(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
             let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
@@ -796,6 +802,8 @@ impl Lane {
             }
         }
         self.waiting.clear();
+        // What still comes belongs to no step of the next input.
+        self.by_exchange.clear();
         self.ids.clear();
         self.take_all(played);
     }

@@ -1,14 +1,28 @@
 //! In-process fuzzing of a Rust server: the generator of `mcp-conform fuzz` under libFuzzer, which sees the coverage of the
 //! server's own code.
 //!
+//! A crate of cargo-fuzz with one target is all that it takes; here for a server on rmcp, as in `harness/peers/rmcp/fuzz`:
+//!
 //! ```ignore
-//! static TARGET: LazyLock<Target> = LazyLock::new(|| Target::new(Arc::new(MyServer)).expect("the server serves"));
+//! static TARGET: LazyLock<Target> = LazyLock::new(|| {
+//!     Target::new(in_memory(|stdin, stdout| async {
+//!         match MyServer::new().serve((stdin, stdout)).await {
+//!             Ok(running) => running.waiting().await.map_or(1, |_| 0),
+//!             Err(_) => 1,
+//!         }
+//!     }))
+//!     .and_then(|target| target.allowing(["meta-not-rely-on-undeclared-capability"]))
+//!     .expect("the server serves")
+//! });
 //! libfuzzer_sys::fuzz_target!(|data: &[u8]| TARGET.run(data));
 //! ```
+//!
+//! Each run is a server of its own, so that the same bytes show the same again. All of them share one thread and its runtime:
+//! a server that needs `block_in_place` or its own runtime cannot be fuzzed so.
 
-use std::{fmt::Write as _, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc, time::Duration};
 
-use mcp_conform_cases::suite;
+use mcp_conform_cases::{Catalogue, suite};
 use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::Revision;
 use tokio::runtime::Runtime;
@@ -16,9 +30,9 @@ use tokio::runtime::Runtime;
 use super::{
     campaign::FuzzError,
     dice::Dice,
-    input::Input,
+    input::{Input, Manner, Step},
     mutate::Workshop,
-    oracle::{self, Habits, Suspicion},
+    oracle::{self, Habits, Kind, Suspicion},
     place::{Keeper, Pace, Place},
     play::Life,
     seeds::{self, Ground},
@@ -37,12 +51,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Target {
     runtime: Runtime,
     eras: Vec<Era>,
+    /// Requirements that the server is known to break.
+    known: BTreeSet<String>,
 }
 
 struct Era {
     place: Arc<Place>,
     workshop: Workshop,
     seeds: Vec<Input>,
+    /// Learned once, by sound traffic: what a run learned would make the next one another.
+    habits: Habits,
 }
 
 impl Target {
@@ -75,10 +93,27 @@ impl Target {
                 dual,
                 pace: Pace::default(),
             };
-            Era { place: Arc::new(place), workshop, seeds }
+            let place = Arc::new(place);
+            let habits = runtime.block_on(habits(&place));
+            Era { place, workshop, seeds, habits }
         });
         let eras = eras.collect();
-        Ok(Self { runtime, eras })
+        Ok(Self { runtime, eras, known: BTreeSet::new() })
+    }
+
+    /// Leaves out of [`Self::run`] what the server is known to break, by the id of the requirement: libFuzzer stops at the first
+    /// failure, and would find nothing else. An id that nothing has is an error.
+    pub fn allowing<'a>(mut self, requirements: impl IntoIterator<Item = &'a str>) -> Result<Self, FuzzError> {
+        for id in requirements {
+            let rows = Catalogue::get().all(id);
+            if rows.is_empty() && Kind::of_requirement(id).is_none() {
+                let nearest = Catalogue::get().nearest(id).first().map(|near| format!("; did you mean {near}?"));
+                return Err(FuzzError::NoRequirement(id.to_owned(), nearest.unwrap_or_default()));
+            }
+            self.known.extend(rows.iter().map(|row| row.id.to_owned()));
+            self.known.insert(id.to_owned());
+        }
+        Ok(self)
     }
 
     /// The revisions that the server serves.
@@ -98,12 +133,14 @@ impl Target {
         let (kind, transport) = (ground.era, ground.transport);
         self.runtime.block_on(async {
             let mut life = Life::new(era.place.clone(), input.manner);
-            if life.begin().await.is_err() {
-                return Vec::new();
+            // It was reached before: what can be in its way now is only what earlier runs left behind.
+            if let Err(error) = life.begin().await {
+                return vec![oracle::unreachable(kind, transport, &error.kind.to_string())];
             }
             let played = life.play(&input, PATIENCE, true).await;
-            let mut found = oracle::look(kind, transport, &input, &played, &Habits::default());
-            if life.is_sound() {
+            let mut found = oracle::look(kind, transport, &input, &played, &era.habits);
+            found.extend(played.unopened.as_ref().map(|why| oracle::unreachable(kind, transport, why)));
+            if life.is_sound() && played.deaf.is_none() {
                 let (observations, _) = life.end().await;
                 found.extend(oracle::look_at_end(kind, transport, observations));
             } else {
@@ -113,13 +150,19 @@ impl Target {
         })
     }
 
+    /// What [`Self::check`] gives of failure grade and is not known of the server.
+    pub fn failures(&self, data: &[u8]) -> Vec<Suspicion> {
+        let counts = |it: &Suspicion| it.verdict == Verdict::Fail && !self.known.contains(&it.requirement);
+        self.check(data).into_iter().filter(counts).collect()
+    }
+
     /// The body of a fuzz target.
     ///
     /// # Panics
     ///
-    /// With what is wrong, when something of failure grade is; libFuzzer keeps the bytes.
+    /// With the failures, when there are any; libFuzzer keeps the bytes.
     pub fn run(&self, data: &[u8]) {
-        let found: Vec<Suspicion> = self.check(data).into_iter().filter(|it| it.verdict == Verdict::Fail).collect();
+        let found = self.failures(data);
         if found.is_empty() {
             return;
         }
@@ -144,4 +187,20 @@ impl Target {
         }
         Some((era, input))
     }
+}
+
+/// How the tools of the server answer to sound calls.
+async fn habits(place: &Arc<Place>) -> Habits {
+    /// More often than makes a habit.
+    const ROUNDS: usize = 6;
+    let is_call = |step: &Step| step.message().is_some_and(|message| message.method == "tools/call");
+    let steps: Vec<Step> = seeds::operations(&place.ground).into_iter().filter(is_call).collect();
+    let input = Input { era: place.ground.era, manner: Manner::Prompt, steps };
+    let mut habits = Habits::default();
+    let mut life = Life::new(place.clone(), Manner::Prompt);
+    for _ in 0..ROUNDS {
+        habits.note(&life.play(&input, PATIENCE, true).await);
+    }
+    life.drop_all().await;
+    habits
 }

@@ -9,17 +9,14 @@ use arbitrary::Unstructured;
 use mcp_conform_cases::ast::AnswerPolicy;
 use mcp_conform_schemas::{Era, InstanceSchema};
 use serde_json::{Map, Value, json};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split},
-    sync::mpsc,
-};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use crate::{
     conversation::{
-        Bench, Call, Deadlines, MemoryPipes, MemoryServer, Opening, Policy, StdioTarget, Target, all_capabilities,
-        asks_for_input, open, unanswerable,
+        Bench, Call, Deadlines, Opening, Policy, StdioTarget, Target, all_capabilities, asks_for_input, in_memory,
+        open, unanswerable,
     },
-    trace::{Exit, Secrets},
+    trace::Secrets,
     wire::Limits,
 };
 
@@ -113,7 +110,8 @@ fn bare(request: &Value) -> Value {
 }
 
 async fn drive(model: Arc<Model>, policy: Policy, most: usize) -> Vec<Value> {
-    let target = Target::Stdio(StdioTarget::Memory(Arc::new(Handle(model))));
+    let target =
+        Target::Stdio(StdioTarget::Memory(in_memory(move |stdin, stdout| serve(model.clone(), stdin, stdout))));
     let bench = Arc::new(Bench::new(Deadlines::default(), Limits::default(), Arc::new(Secrets::default())));
     let opening = Opening { policy, capabilities: all_capabilities(), ..Opening::new(Era::Modern) };
     let talk = open(&target, &bench, opening).await.expect("a model is reached");
@@ -160,32 +158,16 @@ impl Model {
     }
 }
 
-/// Starts a model as a server "process".
-struct Handle(Arc<Model>);
-
-impl MemoryServer for Handle {
-    fn start(&self) -> MemoryPipes {
-        let (ours, theirs) = duplex(1 << 16);
-        let (read, mut write) = split(theirs);
-        let model = self.0.clone();
-        let exit = async move {
-            let mut lines = BufReader::new(read).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                let Some(answer) = model.answer(&line) else { continue };
-                if write.write_all(answer.as_bytes()).await.is_err() {
-                    break;
-                }
-            }
-            Exit { code: Some(0), signal: None }
-        };
-        let (stdout, stdin) = split(ours);
-        MemoryPipes {
-            stdin: Box::new(stdin),
-            stdout: Box::new(stdout),
-            exit: Box::pin(exit),
-            signals: mpsc::unbounded_channel().0,
+/// Answers line by line, until nobody asks or listens any more.
+async fn serve(model: Arc<Model>, stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
+    let mut lines = BufReader::new(stdin).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let Some(answer) = model.answer(&line) else { continue };
+        if stdout.write_all(answer.as_bytes()).await.is_err() {
+            break;
         }
     }
+    0
 }
 
 fn policy(dice: &mut Unstructured<'_>) -> Policy {

@@ -76,6 +76,11 @@ impl ToolFacts {
         self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// It says that it changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
+    }
+
     /// Whether a case may call it and expect service.
     pub fn callable(&self) -> bool {
         self.call == CallState::Accepted

@@ -1,8 +1,6 @@
 //! A small server on rmcp: `rmcp-peer stdio`, or `rmcp-peer http --port PORT` for `http://127.0.0.1:PORT/mcp`.
 //!
-//! What it offers is in [`server::Peer`]. It uses the SDK as its documentation says, with nothing added to please us.
-
-mod server;
+//! What it offers is in [`rmcp_peer::Peer`]. It uses the SDK as its documentation says, with nothing added to please us.
 
 use std::error::Error;
 
@@ -16,7 +14,7 @@ use rmcp::{
     },
 };
 
-use server::Peer;
+use rmcp_peer::Peer;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! What the server offers: four tools, two resources with a template, two prompts.
+//! What the server offers, for its binary and for the fuzz target: four tools, two resources with a template, two prompts.
 
 use std::time::Duration;
 
