@@ -10,7 +10,6 @@ use mcp_conform::{
     proof::Suite,
     run::ToolChoice,
 };
-use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::Revision;
 use mcp_reference_server::{Config, Faults, Transport};
 use tokio::sync::watch;
