@@ -86,7 +86,7 @@ fn what_is_wrong_is_told_before_anything_starts() {
     let fine = "[servers.a]\ncommand = \"touch started\"\n";
     with("[servers.a]\ncomand = \"x\"\n", &[], &["fleet.toml:2", "did you mean command?"]);
     with("[run]\n", &[], &["fleet.toml names no server", "[servers.NAME]"]);
-    with(&format!("{fine}[servers.b]\ncommand = \"x\"\ncwd = \"nowhere\"\n"), &[], &["b: --cwd nowhere"]);
+    with(&format!("{fine}[servers.b]\ncommand = \"x\"\ncwd = \"nowhere\"\n"), &[], &["b: fleet.toml:5: cwd nowhere"]);
     with(
         &format!("{fine}env = {{ A = \"env:NOT_SET_ANYWHERE\" }}\n"),
         &[],
