@@ -372,8 +372,8 @@ impl Eye {
         let tool = outcome.tool.as_deref().unwrap_or_default();
         // Which of two requests under one id an answer is meant for is open.
         let id = input.steps.get(index).and_then(|step| step.message()?.id.as_ref());
-        let alike = |id| input.steps.iter().filter(|step| step.message().is_some_and(|it| it.id.as_ref() == Some(id)));
-        let alone = id.is_none_or(|id| alike(id).count() < 2);
+        let under_it = input.steps.iter().filter(|step| step.message().is_some_and(|it| it.id.as_ref() == id));
+        let alone = id.is_none() || under_it.count() < 2;
         let own = alone && outcome.mark.is_some() && !outcome.echoed && habits.echoes(tool);
         for foreign in outcome.foreign.iter().take(1) {
             if foreign.elsewhere {
