@@ -272,6 +272,12 @@ impl Eye {
         if violation.under.is_some() {
             return None;
         }
+        // What is no request of ours is quoted as it was.
+        if ["errors-message-concise", "error-message-concise"].contains(&breach.requirement)
+            && violation.related.is_none()
+        {
+            return None;
+        }
         let row = Catalogue::get().row(breach.requirement, breach.revision)?;
         let verdict = match violation.outcome {
             rules::Outcome::Broken => graded(row.grade),

@@ -101,7 +101,7 @@ impl Errors {
                 None
             };
             // What it quotes of ours is not its own.
-            let what = what.filter(|_| !context.odd() && request.is_none_or(|request| !request.bulky));
+            let what = what.filter(|_| request.is_none_or(|request| !request.bulky));
             out.check(&CONCISE, context, what.map(|what| Breach::at(seen, "/error/message", what)));
         }
         let Some(code) = code else { return };
