@@ -92,7 +92,7 @@ pub(crate) fn read(source: &Source) -> Result<Node, Box<Diagnostic>> {
     };
     serde_saphyr::from_str_with_options::<serde_saphyr::Spanned<Raw>>(&source.text, options)
         .map_err(|error| Box::new(fault(source, &error)))
-        .and_then(|raw| node(raw, source).map_err(Box::new))
+        .and_then(|raw| node(raw, source))
 }
 
 /// A number that could be kept only as another one.
@@ -205,14 +205,14 @@ impl<'de> Visitor<'de> for RawVisitor {
     }
 }
 
-fn node(raw: serde_saphyr::Spanned<Raw>, source: &Source) -> Result<Node, Diagnostic> {
+fn node(raw: serde_saphyr::Spanned<Raw>, source: &Source) -> Result<Node, Box<Diagnostic>> {
     let text = &*source.text;
     let mut span = span(&raw.referenced, text);
     let kind = match raw.value {
         Raw::Null => Kind::Null,
         Raw::Bool(value) => Kind::Bool(value),
         Raw::Number(Some(value)) => Kind::Number(value),
-        Raw::Number(None) => return Err(unkept(source, span)),
+        Raw::Number(None) => return Err(Box::new(unkept(source, span))),
         Raw::String(value) => Kind::String(value),
         Raw::List(list) => Kind::List(list.into_iter().map(|item| node(item, source)).collect::<Result<_, _>>()?),
         Raw::Map(map) => {
