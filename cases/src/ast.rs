@@ -112,6 +112,8 @@ pub struct ToolKind {
     /// Has a required argument with a type.
     pub required_argument: bool,
     pub output_schema: bool,
+    /// Its inputSchema requires no argument.
+    pub nothing_required: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

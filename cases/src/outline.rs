@@ -229,6 +229,7 @@ fn tool_kind(kind: &ToolKind) -> String {
         (kind.progress, "that reports progress"),
         (kind.task, "that may be called as a task"),
         (kind.required_argument, "with a required argument"),
+        (kind.nothing_required, "that requires no argument"),
         (kind.output_schema, "with an outputSchema"),
     ] {
         if flag {

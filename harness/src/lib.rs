@@ -14,6 +14,7 @@ pub mod repro;
 pub mod rules;
 pub mod run;
 pub mod script;
+pub mod snapshot;
 pub mod trace;
 pub mod transport;
 pub mod wire;

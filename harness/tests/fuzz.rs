@@ -6,11 +6,10 @@
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use mcp_conform::{
-    fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
+    fuzz::{FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
     proof::Suite,
     run::ToolChoice,
 };
-use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::Revision;
 use mcp_reference_server::{Config, Faults, Transport};
 use tokio::sync::watch;
@@ -70,9 +69,18 @@ fn the_same_seed_gives_the_same_inputs() {
 
 #[test]
 fn a_sound_server_gives_no_findings() {
-    for transport in [Transport::Stdio, Transport::Http] {
+    // FUZZ_SEEDS=20 looks longer.
+    let seeds: u64 = std::env::var("FUZZ_SEEDS").map_or(1, |seeds| seeds.parse().unwrap());
+    for (transport, seed) in
+        [Transport::Stdio, Transport::Http].into_iter().flat_map(|it| (0..seeds).map(move |seed| (it, seed)))
+    {
         let dir = tempfile::tempdir().unwrap();
-        let outcome = campaign(|| options(&Config::default(), transport, &dir.path().join("out"), 500)).unwrap();
+        let outcome = campaign(|| {
+            let mut options = options(&Config::default(), transport, &dir.path().join("out"), 500);
+            options.run.seed += seed;
+            options
+        });
+        let outcome = outcome.unwrap();
         let told: Vec<_> = outcome
             .findings
             .iter()

@@ -43,14 +43,13 @@ fn blocks(readme: &str) -> Vec<Vec<(String, Vec<String>)>> {
         .collect()
 }
 
-/// The output of a command of ours; nothing for one that needs more than this machine.
-fn output(command: &str) -> Option<Vec<String>> {
+/// The output of a command of ours in a folder; nothing for one that needs more than this machine.
+fn output(command: &str, folder: &Path) -> Option<Vec<String>> {
     let words = shlex::split(command).unwrap();
     let args = words.strip_prefix(&["mcp-conform".to_owned()]).filter(|_| !command.contains("npx"))?;
-    let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_mcp-conform"))
         .args(args)
-        .current_dir(folder.path())
+        .current_dir(folder)
         .env("NO_COLOR", "1")
         .output()
         .unwrap();
@@ -117,10 +116,12 @@ fn outputs() {
     for block in blocks(&text) {
         let mut old = String::new();
         let mut new = String::new();
+        // What one command leaves the next one of its block finds.
+        let folder = tempfile::tempdir().unwrap();
         for (command, shown) in block {
             let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             old.push_str(&format!("$ {command}\n{}", lines(&shown)));
-            let Some(real) = output(&command) else {
+            let Some(real) = output(&command, folder.path()) else {
                 new.push_str(&format!("$ {command}\n{}", lines(&shown)));
                 continue;
             };
@@ -134,7 +135,7 @@ fn outputs() {
         }
         renewed_text = renewed_text.replace(&format!("{OPEN}{old}{CLOSE}"), &format!("{OPEN}{new}{CLOSE}"));
     }
-    for known in ["run", "list", "explain", "coverage", "cases"] {
+    for known in ["run", "list", "explain", "coverage", "cases", "snapshot"] {
         assert!(commands.contains(known), "README.md shows no {known}");
     }
     if std::env::var_os("README_UPDATE").is_some() {
@@ -158,7 +159,7 @@ fn the_table_of_flags_is_that_of_the_help() {
     let text = readme();
     let table = text.split("| flag of `run` | meaning |\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let first_cells: String = table.lines().filter_map(|line| line.split(" | ").next()).collect();
-    let help = output("mcp-conform run --help").unwrap();
+    let help = output("mcp-conform run --help", &std::env::temp_dir()).unwrap();
     let named: String = help
         .iter()
         .filter(|line| line.trim_start().starts_with('-'))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline;
 use crate::json::{self, ReadError};
-use crate::model::{CheckResult, Report, Summary, TargetStatus, VERSION, Verdict};
+use crate::model::{CheckResult, CheckTime, Report, Summary, TargetStatus, VERSION, Verdict};
 use crate::order;
 use crate::parts::{self, PartsError};
 
@@ -125,6 +125,20 @@ fn add(report: &mut Report, other: Report) {
     for info in other.requirements {
         if report.requirement(&info.id, &info.revision).is_none() {
             report.requirements.push(info);
+        }
+    }
+    for info in other.contested {
+        if !report.contested.iter().any(|known| known.item == info.item) {
+            report.contested.push(info);
+        }
+    }
+    for time in other.times {
+        let same = |known: &&mut CheckTime| {
+            known.check == time.check && known.revision == time.revision && known.transport == time.transport
+        };
+        match report.times.iter_mut().find(same) {
+            Some(known) => known.seconds += time.seconds,
+            None => report.times.push(time),
         }
     }
     for coverage in other.features {

@@ -4,6 +4,9 @@
 //! broken requirement that only warns is a success that says so in the output of its suite, and the counts of all
 //! verdicts stand in the properties. That schema also rules out the counts on the root that quick-junit writes, which
 //! is why this is written here.
+//!
+//! A test case is one verdict and has the time of the check that made it; a check makes several. So the time of a suite
+//! is that of its checks, each once. A rule only looks on, and has none.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -105,8 +108,13 @@ fn suite(
         failures: summary.fail - excused,
         errors: summary.harness_error,
         skipped: summary.not_verified + summary.not_applicable + excused,
+        time: 0.0,
     };
-    open(report, area, revision, id, &counts, out)?;
+    let mut checks: Vec<&CheckResult> = results.to_vec();
+    checks.sort_by_key(|result| (&result.check, &result.transport));
+    checks.dedup_by_key(|result| (&result.check, &result.transport));
+    let time = checks.iter().filter_map(|result| report.time(result)).sum();
+    open(report, area, revision, id, &Counts { time, ..counts }, out)?;
     writeln!(out, "    <properties>")?;
     for (verdict, count) in summary.counts() {
         writeln!(out, r#"      <property name="{}" value="{count}"/>"#, verdict.as_str())?;
@@ -116,7 +124,8 @@ fn suite(
     let mut remarks = String::new();
     for result in results {
         let name = xml(&plain::name(result), 1_000);
-        write!(out, r#"    <testcase name="{name}" classname="{class}" time="0""#)?;
+        let time = seconds(report.time(result).unwrap_or_default());
+        write!(out, r#"    <testcase name="{name}" classname="{class}" time="{time}""#)?;
         let message = xml(&result.message, plain::MESSAGE);
         match (result.verdict, &result.excuse) {
             (Verdict::Fail, Some(excuse)) => {
@@ -152,16 +161,19 @@ struct Counts {
     failures: u64,
     errors: u64,
     skipped: u64,
+    /// In seconds.
+    time: f64,
 }
 
 fn open(report: &Report, name: &str, package: &str, id: usize, counts: &Counts, out: &mut dyn Write) -> io::Result<()> {
     // The schema wants a time without a zone; a result without one gets the beginning of time rather than today.
     let started = report.started.as_deref().unwrap_or_default();
     let started = started.get(..19).filter(|time| is_time(time)).unwrap_or("1970-01-01T00:00:00");
-    let Counts { tests, failures, errors, skipped } = counts;
+    let Counts { tests, failures, errors, skipped, time } = counts;
+    let time = seconds(*time);
     writeln!(
         out,
-        r#"  <testsuite name="{}" package="{}" id="{id}" timestamp="{started}" hostname="localhost" tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}" time="0">"#,
+        r#"  <testsuite name="{}" package="{}" id="{id}" timestamp="{started}" hostname="localhost" tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}" time="{time}">"#,
         token(name, 80),
         token(package, 40)
     )
@@ -169,6 +181,11 @@ fn open(report: &Report, name: &str, package: &str, id: usize, counts: &Counts, 
 
 fn close(remarks: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "    <system-out>{remarks}</system-out>\n    <system-err/>\n  </testsuite>")
+}
+
+/// To a millisecond, and short where it is none.
+fn seconds(time: f64) -> String {
+    if time == 0.0 { "0".to_owned() } else { format!("{time:.3}") }
 }
 
 /// A name that is never empty.

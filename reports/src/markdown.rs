@@ -79,6 +79,9 @@ impl Page {
             // What does not fail a run stays folded away.
             let folded = matches!(verdict, Verdict::Contested | Verdict::Advice);
             self.table(title, folded, &of_verdict, out)?;
+            if verdict == Verdict::Contested {
+                contested(report, &of_verdict, out)?;
+            }
         }
         for (title, kind) in [
             ("Known, not counted", ExcuseKind::Known),
@@ -204,6 +207,11 @@ fn support(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for support in &report.revisions {
         let counts = Summary::of(report.results.iter().filter(|result| result.revision == support.revision));
         let word = if support.supported { "yes" } else { "no" };
+        if counts == Summary::default() {
+            // Negotiated, and not judged by itself: a nought would read as a verdict.
+            writeln!(out, "| {} | {word} | | | | |", escaped(&support.revision, 40))?;
+            continue;
+        }
         writeln!(
             out,
             "| {} | {word} | {} | {} | {} | {} |",
@@ -213,6 +221,17 @@ fn support(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             counts.not_verified,
             counts.pass
         )?;
+    }
+    Ok(())
+}
+
+/// What the open questions are about that these findings name.
+fn contested(report: &Report, findings: &[&Finding<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let results = || findings.iter().flat_map(|finding| finding.results());
+    let named = report.contested.iter().filter(|info| results().any(|result| info.is_named_in(&result.message)));
+    for (index, info) in named.enumerate() {
+        let gap = if index == 0 { "\n" } else { "" };
+        writeln!(out, "{gap}- {} is open: {}", escaped(&info.item, 20), escaped(&info.title, MESSAGE))?;
     }
     Ok(())
 }

@@ -21,6 +21,12 @@ pub struct Report {
     /// Texts of the requirements that occur in `results`, once each.
     #[serde(default)]
     pub requirements: Vec<RequirementInfo>,
+    /// The open questions that verdicts name, once each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contested: Vec<ContestedInfo>,
+    /// How long the checks took that were played.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<CheckTime>,
     /// What was left undone on purpose and the flag that would do it.
     #[serde(default)]
     pub omissions: Vec<Omission>,
@@ -48,6 +54,14 @@ pub struct Report {
 }
 
 impl Report {
+    /// How long the check of a result took; nothing where it only looked on.
+    pub fn time(&self, result: &CheckResult) -> Option<f64> {
+        let same = |time: &&CheckTime| {
+            time.check == result.check && time.revision == result.revision && time.transport == result.transport
+        };
+        self.times.iter().find(same).map(|time| time.seconds).filter(|time| time.is_finite() && *time >= 0.0)
+    }
+
     /// The text and link of a requirement that occurs in the results.
     pub fn requirement(&self, id: &str, revision: &str) -> Option<&RequirementInfo> {
         self.requirements.iter().find(|info| info.id == id && info.revision == revision)
@@ -478,6 +492,34 @@ pub struct RequirementInfo {
     pub text: String,
     /// The clause on the specification's site.
     pub link: String,
+}
+
+/// A clause on which the specification disagrees with itself, or implementers with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ContestedInfo {
+    /// As messages name it, such as `C18`.
+    pub item: String,
+    pub title: String,
+    /// Both readings, and what is broken all the same.
+    pub text: String,
+}
+
+impl ContestedInfo {
+    /// Whether a message names it, as a word of its own.
+    pub fn is_named_in(&self, message: &str) -> bool {
+        message.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == self.item)
+    }
+}
+
+/// The time by the clock that one check took in one revision over one transport. Several run side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CheckTime {
+    pub check: String,
+    pub revision: String,
+    pub transport: String,
+    pub seconds: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -172,7 +172,11 @@ fn one(report: &Report, result: &CheckResult, rule: usize) -> Value {
         message.push_str(&format!(" (on {subject})"));
     }
     if let Some(fix) = &result.fix {
-        message.push_str(&format!(" Fix: {}", text::clean(&text::bounded(fix, plain::MESSAGE))));
+        message.push_str(&format!(
+            "{} Fix: {}",
+            if message.ends_with('.') { "" } else { "." },
+            text::clean(&text::bounded(fix, plain::MESSAGE))
+        ));
     }
     let place = format!("{} over {}", text::bounded(&result.revision, 40), text::bounded(&result.transport, 40));
     let mut one = json!({

@@ -257,6 +257,9 @@ impl Page {
         ] {
             let of_verdict: Vec<_> = soft.iter().filter(|finding| finding.verdict == verdict).collect();
             self.soft(&of_verdict, sheet::style(verdict), word(verdict), title);
+            if verdict == Verdict::Contested {
+                self.contested(report, &of_verdict);
+            }
         }
     }
 
@@ -272,6 +275,17 @@ impl Page {
             } else {
                 self.one_line(finding);
             }
+        }
+    }
+
+    /// What the items are about that these findings name, a line each.
+    fn contested(&mut self, report: &Report, findings: &[&Finding<'_>]) {
+        let messages: Vec<&str> =
+            findings.iter().flat_map(|finding| finding.results()).map(|result| result.message.as_str()).collect();
+        let named = report.contested.iter().filter(|info| messages.iter().any(|message| info.is_named_in(message)));
+        for info in named.take(self.bounds.findings) {
+            let line = format!("{} is: {} (mcp-conform explain {})", info.item, info.title, info.item);
+            self.sheet.paragraph(2, DIM, &text::bounded(&line, self.bounds.message));
         }
     }
 

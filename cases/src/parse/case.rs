@@ -207,6 +207,7 @@ impl Lower<'_> {
         }
         for (name, flag) in [
             ("changes_list", &mut kind.changes_list),
+            ("nothing_required", &mut kind.nothing_required),
             ("output_schema", &mut kind.output_schema),
             ("progress", &mut kind.progress),
             ("required_argument", &mut kind.required_argument),

@@ -218,7 +218,7 @@ fn node(raw: serde_saphyr::Spanned<Raw>, source: &Source) -> Result<Node, Box<Di
         Raw::Map(map) => {
             let entries = map.into_iter().map(|(key, value)| {
                 let key = Key { name: key.value, span: self::span(&key.referenced, text) };
-                Ok((key, node(value, source)?))
+                Ok::<_, Box<Diagnostic>>((key, node(value, source)?))
             });
             Kind::Map(entries.collect::<Result<_, _>>()?)
         }

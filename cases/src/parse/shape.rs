@@ -153,6 +153,7 @@ pub(crate) static TOOL_KIND: Shape = Shape {
     keys: &[
         key("asks", Value::Word(INPUTS), "It asks the client for this while it is called."),
         key("changes_list", Value::Boolean, "Calling it changes the list of tools, and the server says so."),
+        key("nothing_required", Value::Boolean, "Its inputSchema requires no argument."),
         key("output_schema", Value::Boolean, "It has an outputSchema."),
         key("progress", Value::Boolean, "It sends progress when it is given a token."),
         key("required_argument", Value::Boolean, "It has a required argument with a type."),

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::arguments::mismatch;
 use crate::bugs::{Bug, Scratch};
@@ -368,6 +368,9 @@ fn add(call: &Call, arguments: &Value) -> Result<Value, Stop> {
     Ok(result)
 }
 
+/// The least time between two reports of progress.
+const PROGRESS_PAUSE: Duration = Duration::from_millis(30);
+
 async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
     let number =
         |name: &str, default: f64| arguments.get(name).and_then(Value::as_f64).unwrap_or(default).clamp(0.0, 60_000.0);
@@ -378,9 +381,14 @@ async fn slow(call: &Call, arguments: &Value) -> Result<Value, Stop> {
         call.outlet.send(Message::Noise(b"[##########..........]  50%".to_vec()));
     }
     call.progress(0.0, steps, crate::json::FIRST_PROGRESS);
+    // However short the steps are, nobody is flooded.
+    let mut told = Instant::now();
     for step in 1..=steps as u64 {
         sleep(Duration::from_millis(pause as u64)).await;
-        call.progress(step as f64, steps, &format!("step {step} is done"));
+        if told.elapsed() >= PROGRESS_PAUSE || step == steps as u64 {
+            told = Instant::now();
+            call.progress(step as f64, steps, &format!("step {step} is done"));
+        }
     }
     scratch.done();
     if call.has(Fault::ProgressFlood) {

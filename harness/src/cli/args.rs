@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use mcp_conform_reports::render::{Format, ReportSpec};
 
+use super::origins::Origins;
+
 #[derive(Debug, Parser)]
 #[command(
     name = "mcp-conform",
@@ -25,6 +27,11 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Look for what no case foresees: hours of generated traffic, each finding made small and kept
     Fuzz(Box<FuzzArgs>),
+    /// Keep what a server answers, and tell what changed since
+    Snapshot {
+        #[command(subcommand)]
+        command: SnapshotCommand,
+    },
     /// Turn result files into any format; several of them into a matrix
     Report(Box<ReportArgs>),
     /// Play one finding of a result file again, and show what goes over the wire
@@ -119,6 +126,78 @@ pub(crate) enum FuzzCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Exit codes: 0 nothing differs, 1 something does, 2 wrong usage or a record that cannot be used, 3 the server \
+                  could not be asked, 130 interrupted."
+)]
+pub(crate) enum SnapshotCommand {
+    /// Ask twice, and keep the answers: one file a revision and transport
+    Record {
+        #[command(flatten)]
+        place: SnapshotPlace,
+        /// Write over a record that is there
+        #[arg(long)]
+        force: bool,
+        /// Mask what varied between the two times without asking
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
+    /// Tell what is answered otherwise than it was recorded; the exit code is 1 then
+    Check {
+        #[command(flatten)]
+        place: SnapshotPlace,
+        /// Only answers with such names, as in `tools/call *` or `2025-11-25-stdio/*`
+        #[arg(long, value_name = "GLOB")]
+        only: Vec<String>,
+        #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+        format: TextFormat,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
+    /// Go through the differences one by one, and take what is meant to be
+    Review {
+        #[command(flatten)]
+        place: SnapshotPlace,
+        /// Only answers with such names
+        #[arg(long, value_name = "GLOB")]
+        only: Vec<String>,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
+    /// Take all differences into the record
+    Accept {
+        #[command(flatten)]
+        place: SnapshotPlace,
+        /// Only answers with such names
+        #[arg(long, value_name = "GLOB")]
+        only: Vec<String>,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
+    /// Compare the answers of two revisions, or of two transports: those of the record, or of the server where one is named
+    Diff {
+        #[command(flatten)]
+        place: SnapshotPlace,
+        /// The two sides
+        #[arg(long, value_name = "2025-11-25..2026-07-28|stdio..http")]
+        between: crate::snapshot::Sides,
+        #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+        format: TextFormat,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotPlace {
+    /// The folder of the record
+    #[arg(long, value_name = "DIR", default_value = "snapshots")]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum CasesCommand {
     /// Check scripts and show what is wrong in them
     Check {
@@ -185,6 +264,9 @@ pub(crate) struct ReplayArgs {
     /// Seconds from a request to its answer
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<f64>,
+    /// Seconds from the start of a server to its first answer
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) start_timeout: Option<f64>,
     /// Factor on every wait for a start, an end or what may come late
     #[arg(long, value_name = "FACTOR")]
     pub(crate) patience: Option<f64>,
@@ -351,6 +433,9 @@ pub(crate) struct RunArgs {
     /// What was typed, where a configuration added to it, and the flags that stand for what it added
     #[arg(skip)]
     pub(crate) typed: Option<(String, Box<RunArgs>)>,
+    /// Where the settings of a configuration stand
+    #[arg(skip)]
+    pub(crate) origins: Origins,
     /// What a configuration calls the server.
     #[arg(skip)]
     pub(crate) label: Option<String>,
@@ -402,6 +487,9 @@ pub(crate) struct RunArgs {
     /// Seconds from a request to its answer [default: 10]
     #[arg(long, value_name = "SECONDS", help_heading = "How long")]
     pub(crate) timeout: Option<f64>,
+    /// Seconds from the start of a server to its first answer [default: 60, and at least --timeout]
+    #[arg(long, value_name = "SECONDS", help_heading = "How long")]
+    pub(crate) start_timeout: Option<f64>,
     /// Seconds that the whole run may take; what was found until then is reported
     #[arg(long, value_name = "SECONDS", help_heading = "How long")]
     pub(crate) max_time: Option<f64>,

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{
     args::{FailOn, RunArgs},
     error::UsageError,
+    origins::{Origins, at},
     plan::quoted,
 };
 
@@ -46,6 +47,7 @@ struct Settings {
     areas: Option<Vec<String>>,
     jobs: Option<usize>,
     timeout: Option<f64>,
+    start_timeout: Option<f64>,
     max_time: Option<f64>,
     patience: Option<f64>,
     seed: Option<u64>,
@@ -106,7 +108,7 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
         let name = typed.name.as_ref().map(|name| format!(" --name {}", quoted(name))).unwrap_or_default();
         args.typed = Some((format!("--from {}{name}", quoted(&file.to_string_lossy())), Box::new(typed.clone())));
     }
-    let Some((file, config)) = load(&args)? else {
+    let Some((file, config, text)) = load(&args)? else {
         return match (&args.profile, &args.name) {
             (Some(profile), _) => Err(no_config("profile", profile)),
             (None, Some(name)) if args.from.is_none() => Err(no_config("name", name)),
@@ -114,11 +116,14 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
         };
     };
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    let mut origins = Origins::default();
     if let Some(name) = args.profile.clone() {
         let profile = pick("profile", &name, &config.profiles, &file)?;
-        apply_settings(&mut args, profile, &folder)?;
+        apply_settings(&mut args, profile, &folder).map_err(|error| at(&file, &text, &["profiles", &name], error))?;
+        origins.note(&file, &text, &["profiles", &name]);
     }
-    apply_settings(&mut args, config.run.clone(), &folder)?;
+    apply_settings(&mut args, config.run.clone(), &folder).map_err(|error| at(&file, &text, &["run"], error))?;
+    origins.note(&file, &text, &["run"]);
     if !named_here && args.from.is_none() {
         let server = match args.name.clone() {
             Some(name) => {
@@ -127,7 +132,10 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
                 server
             }
             None => match config.servers.len() {
-                0 => return Ok(args),
+                0 => {
+                    args.origins = origins;
+                    return Ok(args);
+                }
                 1 => {
                     let (name, server) = config.servers.into_iter().next().unwrap_or_default();
                     args.label = Some(name);
@@ -145,6 +153,9 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
                 }
             },
         };
+        if let Some(name) = &args.label {
+            origins.note(&file, &text, &["servers", name]);
+        }
         apply_server(&mut args, server, &folder);
         let mut repro = Vec::new();
         if let Some(file) = &typed.config {
@@ -155,13 +166,15 @@ pub(crate) fn resolve(args: &RunArgs) -> Result<RunArgs, UsageError> {
         }
         args.typed = Some((repro.join(" "), Box::new(typed.clone())));
     }
+    origins.typed(typed);
+    args.origins = origins;
     Ok(args)
 }
 
 /// The file that a run would read, and the servers in it.
 pub(crate) fn server_names(named: Option<&Path>) -> Result<Option<(PathBuf, Vec<String>)>, UsageError> {
     let args = RunArgs { config: named.map(Path::to_owned), ..RunArgs::default() };
-    Ok(load(&args)?.map(|(file, config)| (file, config.servers.into_keys().collect())))
+    Ok(load(&args)?.map(|(file, config, _)| (file, config.servers.into_keys().collect())))
 }
 
 /// Whether a file is a client's JSON, and not a configuration.
@@ -198,7 +211,7 @@ fn no_config(flag: &'static str, value: &str) -> UsageError {
     UsageError::flag(flag, value, "stands in a configuration, and there is none", help)
 }
 
-fn load(args: &RunArgs) -> Result<Option<(PathBuf, Config)>, UsageError> {
+fn load(args: &RunArgs) -> Result<Option<(PathBuf, Config, String)>, UsageError> {
     if args.no_config {
         return Ok(None);
     }
@@ -212,7 +225,7 @@ fn load(args: &RunArgs) -> Result<Option<(PathBuf, Config)>, UsageError> {
         }
     };
     let config = toml::from_str(&text).map_err(|error| broken(&file, &text, &error))?;
-    Ok(Some((file, config)))
+    Ok(Some((file, config, text)))
 }
 
 pub(crate) fn read_bounded(file: &Path) -> io::Result<String> {
@@ -235,6 +248,10 @@ pub(crate) fn broken_with(file: &Path, text: &str, error: &toml::de::Error, othe
     let message = error.message();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let help = match quoted.split_first() {
+        // What clients' files have beside the command.
+        Some((&"args", _)) if message.starts_with("unknown field") => {
+            "arguments stand in command: one line, or a list of words".to_owned()
+        }
         Some((unknown, known)) if message.starts_with("unknown field") || message.starts_with("unknown variant") => {
             match nearest(unknown, known.iter().copied()).first() {
                 Some(near) => format!("did you mean {near}?"),
@@ -266,21 +283,35 @@ fn apply_settings(args: &mut RunArgs, settings: Settings, folder: &Path) -> Resu
             place.extend(given.unwrap_or_default());
         }
     }
-    let Settings { revisions, cases, areas, jobs, timeout, max_time, patience, seed, fail_on, max_unverified, .. } =
-        settings;
+    let Settings {
+        revisions,
+        cases,
+        areas,
+        jobs,
+        timeout,
+        start_timeout,
+        max_time,
+        patience,
+        seed,
+        fail_on,
+        max_unverified,
+        ..
+    } = settings;
     fill(&mut args.revision, revisions);
     fill(&mut args.area, areas);
     fill(&mut args.cases.dirs, cases.map(|dirs| dirs.iter().map(|dir| folder.join(dir)).collect()));
     if args.report.is_empty() {
         for spec in settings.reports.unwrap_or_default() {
-            let mut spec: ReportSpec =
-                spec.parse().map_err(|error| UsageError::Other(format!("reports in the configuration: {error}")))?;
+            let mut spec: ReportSpec = spec.parse().map_err(|error| {
+                UsageError::flag("report", spec.clone(), format!("{error}"), "FORMAT[:PATH] is due")
+            })?;
             spec.path = spec.path.map(|path| folder.join(path));
             args.report.push(spec);
         }
     }
     args.jobs = args.jobs.or(jobs);
     args.timeout = args.timeout.or(timeout);
+    args.start_timeout = args.start_timeout.or(start_timeout);
     args.max_time = args.max_time.or(max_time);
     args.patience = args.patience.or(patience);
     args.seed = args.seed.or(seed);

@@ -16,6 +16,7 @@ use super::{
     replay::replay,
     report::report,
     requirements, show,
+    snapshot::snapshot,
     validate::validate,
 };
 
@@ -40,6 +41,7 @@ pub fn main() -> ExitCode {
         }
         Command::Run(args) => judge_server(args),
         Command::Fuzz(args) => fuzz_server(args),
+        Command::Snapshot { command } => snapshot(command),
         Command::Report(args) => report(args),
         Command::Replay(args) => replay(args),
         Command::Init(args) => init(args),

@@ -158,8 +158,9 @@ fn configuration(answers: &Answers) -> String {
 # max-unverified = 100
 # Reports beside the terminal's.
 # reports = ["markdown:mcp-conform.md", "json:mcp-conform.json"]
-# Seconds for an answer, for the whole run, and a factor on every other wait.
+# Seconds for an answer, for the start of a server, for the whole run, and a factor on every wait but the answer's.
 # timeout = 10.0
+# start-timeout = 60.0
 # max-time = 120.0
 # patience = 1.0
 

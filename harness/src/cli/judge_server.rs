@@ -54,6 +54,10 @@ pub(crate) fn judge_server(args: &RunArgs) -> Result<u8, UsageError> {
 /// One run with its reports, and its exit code.
 pub(super) fn judge_once(args: &RunArgs) -> Result<(Report, u8), UsageError> {
     let args = &config::resolve(args)?;
+    judge_resolved(args).map_err(|error| args.origins.place(error))
+}
+
+fn judge_resolved(args: &RunArgs) -> Result<(Report, u8), UsageError> {
     let mut options = plan(args)?;
     let cases = options.cases.clone();
     let shard = divide(args, &mut options)?;

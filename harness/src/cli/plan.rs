@@ -23,6 +23,10 @@ use crate::{
 const ASKED: [&str; 3] = ["elicitation/create", "roots/list", "sampling/createMessage"];
 
 pub(crate) fn plan(args: &RunArgs) -> Result<RunOptions, UsageError> {
+    checked(args).map_err(|error| args.origins.place(error))
+}
+
+fn checked(args: &RunArgs) -> Result<RunOptions, UsageError> {
     let secrets = Secrets::new(secrets(args)?);
     let headers = headers(args)?;
     let token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
@@ -458,11 +462,11 @@ fn tools(globs: &[String]) -> Result<ToolChoice, UsageError> {
         [] => Ok(ToolChoice::ReadOnly),
         [one] if one == "all" => Ok(ToolChoice::All),
         [one] if one == "none" => Ok(ToolChoice::None),
-        globs => Ok(ToolChoice::Matching(glob_set("tools", globs)?)),
+        globs => Ok(ToolChoice::Matching(glob_set("tools", globs)?, globs.to_vec())),
     }
 }
 
-fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError> {
+pub(super) fn glob_set(flag: &'static str, globs: &[String]) -> Result<GlobSet, UsageError> {
     let bad = |glob: &str, error: &globset::Error| {
         UsageError::flag(flag, glob, error.kind().to_string(), "write a glob such as `tools-*`")
     };
@@ -521,15 +525,19 @@ fn jobs(jobs: Option<usize>) -> Result<usize, UsageError> {
 
 fn deadlines(args: &RunArgs) -> Result<Deadlines, UsageError> {
     let answer = seconds("timeout", args.timeout.unwrap_or(10.0))?;
+    let plain = Deadlines::default();
+    let start = match args.start_timeout {
+        Some(time) => seconds("start-timeout", time)?,
+        None => plain.start.max(answer),
+    };
     let patience = args.patience.unwrap_or(1.0);
     if !(patience.is_finite() && patience > 0.0 && patience <= 1000.0) {
         let help = "give a factor above 0, such as 2 on a slow machine";
         return Err(UsageError::flag("patience", patience.to_string(), "is no factor", help));
     }
-    let plain = Deadlines::default();
     Ok(Deadlines {
         answer,
-        start: plain.start.max(answer).mul_f64(patience),
+        start: start.mul_f64(patience),
         exit: plain.exit.mul_f64(patience),
         grace: plain.grace.mul_f64(patience),
     })

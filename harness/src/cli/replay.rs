@@ -173,6 +173,7 @@ fn adapt(run: &mut RunArgs, args: &ReplayArgs) {
     replace(&mut run.env, &args.env);
     replace(&mut run.header, &args.header);
     run.timeout = args.timeout.or(run.timeout);
+    run.start_timeout = args.start_timeout.or(run.start_timeout);
     run.patience = args.patience.or(run.patience);
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, Headers},
+    trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, Exit, Headers},
     wire::{Frame, Id, Message},
 };
 
@@ -39,6 +39,8 @@ pub enum AnswerKind {
     Result,
     /// Nothing until the deadline.
     Silence,
+    /// A response that goes beyond a limit of ours: it came, and what it says is not known.
+    Unread,
 }
 
 /// How the id of the response compares with the request's.
@@ -61,6 +63,8 @@ pub struct Answer {
     pub status: Option<u16>,
     pub headers: Headers,
     pub text: Option<bytes::Bytes>,
+    /// How a process ended that did not answer, in words.
+    pub ending: Option<String>,
 }
 
 impl Answer {
@@ -73,7 +77,16 @@ impl Answer {
     }
 
     fn bare(kind: AnswerKind, event: Option<u64>) -> Self {
-        Self { kind, id: IdRelation::Absent, event, frame: None, status: None, headers: Headers::default(), text: None }
+        Self {
+            kind,
+            id: IdRelation::Absent,
+            event,
+            frame: None,
+            status: None,
+            headers: Headers::default(),
+            text: None,
+            ending: None,
+        }
     }
 
     /// The response as an ordinary parser reads it.
@@ -93,7 +106,9 @@ impl Answer {
     pub fn refused(&self) -> bool {
         match self.kind {
             AnswerKind::Error | AnswerKind::Refusal => true,
-            AnswerKind::Closed | AnswerKind::Plain | AnswerKind::Result | AnswerKind::Silence => false,
+            AnswerKind::Closed | AnswerKind::Plain | AnswerKind::Result | AnswerKind::Silence | AnswerKind::Unread => {
+                false
+            }
         }
     }
 
@@ -118,7 +133,11 @@ impl Answer {
                 format!("HTTP {} without a JSON-RPC response", self.status.unwrap_or_default())
             }
             AnswerKind::Silence => "no answer within the deadline".to_owned(),
-            AnswerKind::Closed => "the end of the connection".to_owned(),
+            AnswerKind::Closed => self.ending.clone().unwrap_or_else(|| "the end of the connection".to_owned()),
+            AnswerKind::Unread => {
+                let bytes = self.frame.as_ref().map_or(0, |frame| frame.raw.len());
+                format!("an answer beyond our limits ({bytes} bytes were read)")
+            }
         }
     }
 }
@@ -138,6 +157,9 @@ pub(super) struct AnswerSearch<'a> {
     pub alone: bool,
     /// Ids that were sent before: an answer to one of them is late, and not this request's.
     pub known: Vec<Id>,
+    /// How the process ended, when that was seen before its last line was.
+    exit: Option<(u64, Exit)>,
+    stdout_ended: Option<u64>,
     /// An answer with an id of the server's own making. It is taken when the right one does not follow.
     pub candidate: Option<Answer>,
 }
@@ -164,6 +186,8 @@ impl<'a> AnswerSearch<'a> {
             retry_ms: None,
             alone: true,
             known: Vec::new(),
+            exit: None,
+            stdout_ended: None,
             candidate: None,
         }
     }
@@ -176,9 +200,10 @@ impl<'a> AnswerSearch<'a> {
     pub(super) fn observe(&mut self, event: &Event) -> Option<Found> {
         if let Some(view) = event.message()
             && view.direction == Direction::In
-            && let Some(id) = self.response(view.channel, &view.frame.message)
+            && let Some(id) = self.response(view.channel, view.frame)
         {
             let kind = match view.frame.message {
+                _ if view.frame.is_unread() => AnswerKind::Unread,
                 Message::Error { .. } => AnswerKind::Error,
                 _ => AnswerKind::Result,
             };
@@ -194,6 +219,7 @@ impl<'a> AnswerSearch<'a> {
                 status,
                 headers: self.headers.clone(),
                 text: None,
+                ending: None,
             };
             let whole_body = matches!(view.channel, Channel::Body { .. });
             if id == IdRelation::Other && !whole_body && !self.ticket.id.is_absent() {
@@ -222,13 +248,29 @@ impl<'a> AnswerSearch<'a> {
                 None
             }
             Body::ExchangeEnded { exchange, end } if self.mine(*exchange) => self.ended(event.seq, end),
-            Body::StdoutEnded | Body::Exited(_) if self.ticket.exchange.is_none() => {
-                // Lines may still be in the pipe after the exit; the end of stdout is the end.
-                let candidate = self.candidate.take();
-                matches!(event.body, Body::StdoutEnded)
-                    .then(|| Found::Answer(candidate.unwrap_or_else(|| Answer::closed(Some(event.seq)))))
-            }
+            Body::StdoutEnded | Body::Exited(_) if self.ticket.exchange.is_none() => self.gone(event),
             _ => None,
+        }
+    }
+
+    /// Lines may still be in the pipe after the exit, so that the end of stdout is the end. How the process ended is seen
+    /// right after that, where it did end.
+    fn gone(&mut self, event: &Event) -> Option<Found> {
+        match &event.body {
+            Body::Exited(exit) => self.exit = Some((event.seq, exit.clone())),
+            _ => self.stdout_ended = Some(event.seq),
+        }
+        let ended = self.stdout_ended?;
+        if let Some(answer) = self.candidate.take_if(|candidate| candidate.kind != AnswerKind::Closed) {
+            return Some(Found::Answer(answer));
+        }
+        let ending = |seq, words: String| Answer { ending: Some(words), ..Answer::closed(Some(seq)) };
+        match &self.exit {
+            Some((seq, exit)) => Some(Found::Answer(ending(*seq, format!("the end of the process ({exit})")))),
+            None => {
+                self.candidate = Some(ending(ended, "the end of stdout (the server closed it)".to_owned()));
+                Some(Found::Candidate)
+            }
         }
     }
 
@@ -267,7 +309,9 @@ impl<'a> AnswerSearch<'a> {
     }
 
     /// Whether the message answers the request, and how its id compares.
-    fn response(&self, channel: Channel, message: &Message) -> Option<IdRelation> {
+    fn response(&self, channel: Channel, frame: &Frame) -> Option<IdRelation> {
+        let unread = frame.is_unread();
+        let message = if unread { frame.likely() } else { &frame.message };
         let id = match message {
             Message::Result { id } | Message::Error { id, .. } => id,
             _ => return None,
@@ -286,7 +330,8 @@ impl<'a> AnswerSearch<'a> {
                 IdRelation::Same => Some(relation),
                 IdRelation::Rounded => self.alone.then_some(relation),
                 IdRelation::Absent | IdRelation::Null => {
-                    (self.alone && matches!(message, Message::Error { .. })).then_some(relation)
+                    // The id may stand in what was not read.
+                    (self.alone && (unread || matches!(message, Message::Error { .. }))).then_some(relation)
                 }
                 IdRelation::Other => (self.alone && !self.known.iter().any(|known| known.same(id))).then_some(relation),
             },
@@ -383,6 +428,7 @@ fn tagged(ticket: &Ticket, message: &Message, frame: &Frame) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{DEFAULT_BUDGET, Intent, LineEnd, Recorder};
 
     #[test]
     fn an_error_without_id_on_another_exchange_answers_nobody_here() {
@@ -398,7 +444,7 @@ mod tests {
             let text = format!(r#"{{"jsonrpc":"2.0"{id},"error":{{"code":1}}}}"#);
             let frame = Frame::read(text.into(), &crate::wire::Limits::default());
             let channel = Channel::Body { exchange, status: 404 };
-            AnswerSearch::new(&ticket).response(channel, &frame.message)
+            AnswerSearch::new(&ticket).response(channel, &frame)
         };
         let seven = || super::super::read_id("7");
         assert_eq!(of("", Id::Absent, 3), None);
@@ -407,5 +453,50 @@ mod tests {
         assert_eq!(of(r#","id":7"#, seven(), 3), Some(IdRelation::Same));
         assert_eq!(of(r#","id":8"#, seven(), 4), Some(IdRelation::Other));
         assert_eq!(of("", seven(), 3), None);
+    }
+
+    fn seven() -> Ticket {
+        let id = super::super::read_id("7");
+        Ticket { conversation: 1, event: 0, exchange: None, id, method: "tools/call".to_owned(), token: None }
+    }
+
+    /// The answer that a search finds in what is pushed.
+    fn found(push: impl FnOnce(&Recorder)) -> Option<Answer> {
+        let recorder = Recorder::new(Arc::default(), crate::wire::Limits::default(), DEFAULT_BUDGET);
+        push(&recorder);
+        let ticket = seven();
+        let mut search = AnswerSearch::new(&ticket);
+        let found = recorder.events(0).iter().find_map(|event| match search.observe(event) {
+            Some(Found::Answer(answer)) => Some(answer),
+            _ => None,
+        });
+        found.or(search.candidate)
+    }
+
+    #[test]
+    fn an_answer_beyond_our_limits_came_and_says_nothing() {
+        for text in [r#"{"jsonrpc":"2.0","id":7,"result":{"a":"#, r#"{"jsonrpc":"2.0","result":{"a":"#] {
+            let answer = found(|recorder| {
+                recorder.line(Direction::In, text.into(), LineEnd::Lf, 60_000_000, Intent::default());
+            });
+            let answer = answer.expect("an answer");
+            assert_eq!(answer.kind, AnswerKind::Unread);
+            assert!(answer.result().is_none() && !answer.refused());
+        }
+    }
+
+    #[test]
+    fn how_a_process_ended_is_known_in_either_order() {
+        let exit = || Body::Exited(Exit { code: Some(3), signal: None });
+        for bodies in [[Body::StdoutEnded, exit()], [exit(), Body::StdoutEnded]] {
+            let answer = found(|recorder| bodies.into_iter().for_each(|body| _ = recorder.push(body))).unwrap();
+            assert_eq!(
+                (answer.kind, answer.describe().as_str()),
+                (AnswerKind::Closed, "the end of the process (exit status 3)")
+            );
+        }
+        let closed = found(|recorder| _ = recorder.push(Body::StdoutEnded)).unwrap();
+        assert_eq!(closed.describe(), "the end of stdout (the server closed it)");
+        assert!(found(|recorder| _ = recorder.push(exit())).is_none(), "lines may still be in the pipe");
     }
 }

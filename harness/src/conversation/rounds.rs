@@ -64,11 +64,11 @@ impl Conversation {
         mut call: Call,
         (mut ticket, mut answer): (Ticket, Answer),
         most: usize,
-        mut shown: impl FnMut(&Value),
+        mut shown: impl FnMut(&Answer, &Value),
     ) -> Result<(Ticket, Answer), SendError> {
         for _ in 0..most {
             let Some(result) = answer.result().filter(asks_for_input) else { break };
-            shown(&result);
+            shown(&answer, &result);
             if unanswerable(&result).is_some() {
                 break;
             }

@@ -18,7 +18,7 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     dice::Dice,
     finding::Finding,
-    input::{Act, Input},
+    input::{Act, Input, Manner},
     mutate::{Workshop, harvest},
     oracle::{self, Habits, Suspicion},
     place::{Keeper, Pace, Place},
@@ -30,7 +30,7 @@ use super::{
     watch::usage,
 };
 use crate::{
-    conversation::{Bench, Policy, Target},
+    conversation::{Bench, Target},
     process,
     run::{RunOptions, Scouted, scout},
     trace::{Body, Transport},
@@ -144,7 +144,7 @@ fn place(
         target: target.clone(),
         bench: bench.clone(),
         ground: Arc::new(ground),
-        policy: Policy::default().with_given(options.run.answers.clone()),
+        answers: options.run.answers.clone(),
         keeper: keeper.clone(),
         dual,
         pace: Pace::default(),
@@ -240,6 +240,7 @@ pub(super) struct Island {
     wild: VecDeque<Input>,
     /// Kept inputs whose use of memory was not looked at.
     to_weigh: VecDeque<Arc<Input>>,
+    weighed_sets: BTreeSet<BTreeSet<String>>,
     /// Seconds spent on that.
     weighed: Duration,
     kept: usize,
@@ -254,6 +255,7 @@ impl Campaign {
         store: Store,
         state: State,
     ) -> Result<(Self, Vec<Scouted>), FuzzError> {
+        process::begin();
         let bench = Arc::new(Bench::new(options.run.deadlines, Limits::default(), options.run.secrets.clone()));
         let keeper = Arc::new(Keeper::new(options.run.http.as_ref(), bench.clone()));
         keeper.restart(0).await.map_err(|error| FuzzError::Start(error.to_string()))?;
@@ -398,6 +400,7 @@ impl Campaign {
             tame,
             wild,
             to_weigh: VecDeque::new(),
+            weighed_sets: BTreeSet::new(),
             weighed: Duration::ZERO,
             kept: 0,
             exits_badly: false,
@@ -414,7 +417,13 @@ impl Campaign {
         dice: &mut Dice,
         digest: &mut Sha256,
     ) {
-        let mut life = Life::new(island.place.clone());
+        let manner = match (tame, dice.below(6)) {
+            (false, 0) => Manner::Decline,
+            (false, 1) => Manner::Refuse,
+            (_, 2 | 3) => Manner::Late,
+            _ => Manner::Prompt,
+        };
+        let mut life = Life::new(island.place.clone(), manner);
         if let Err(error) = life.begin().await {
             return self.unopened(&error.kind.to_string()).await;
         }
@@ -422,7 +431,7 @@ impl Campaign {
         let mut inputs = 0;
         let patience = self.patience(&island.place);
         while self.goes_on() && inputs < INPUTS_OF_A_LIFE && life.sent < MESSAGES_OF_A_LIFE {
-            let input = Arc::new(island.next(tame, dice));
+            let input = Arc::new(Input { manner, ..island.next(tame, dice) });
             digest.update(serde_json::to_vec(&*input).unwrap_or_default());
             let began = Instant::now();
             let played = life.play(&input, patience, true).await;
@@ -460,6 +469,11 @@ impl Campaign {
         if island.exits_badly {
             return life.drop_all().await;
         }
+        // What is open when the input ends is ended with it.
+        let last = Arc::new(Input { manner, ..island.workshop.parting(dice) });
+        life.parting = true;
+        life.play(&last, patience, true).await;
+        history.push_back(last);
         self.finish(island, life, &history).await;
     }
 
@@ -496,12 +510,10 @@ impl Campaign {
                 outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.get("result").map(|it| it.to_value()));
             let mut given = Vec::new();
             result.iter().for_each(|result| harvest(result, &mut given));
-            given.into_iter().for_each(|value| island.workshop.learn(value));
+            given.into_iter().for_each(|(name, value)| island.workshop.learn(&name, value));
         }
         if island.corpus.note(era, input, played) {
-            if island.to_weigh.len() < 400 {
-                island.to_weigh.push_back(input.clone());
-            }
+            island.weigh_later(input);
             let name = format!("{}-{job}-{}", self.state.rounds, island.kept);
             island.kept += 1;
             // A corpus that cannot be written costs the next round its head start, and nothing else.
@@ -667,6 +679,25 @@ impl Island {
         input
     }
 
+    /// One input of each set of operations is weighed, those that leave something behind first.
+    fn weigh_later(&mut self, input: &Arc<Input>) {
+        const MOST: usize = 400;
+        let names: BTreeSet<String> = input.steps.iter().map(|step| oracle::name_of(&step.act)).collect();
+        if names.len() > 3 || self.to_weigh.len() >= MOST || !self.weighed_sets.insert(names) {
+            return;
+        }
+        let leaves = |act: &Act| match act {
+            Act::Cancel(_) | Act::CloseStream(_) => true,
+            Act::Request(message) => message.method.contains("subscri"),
+            _ => false,
+        };
+        if input.steps.iter().any(|step| leaves(&step.act)) {
+            self.to_weigh.push_front(input.clone());
+        } else {
+            self.to_weigh.push_back(input.clone());
+        }
+    }
+
     pub(super) fn next_to_weigh(&mut self) -> Option<Arc<Input>> {
         self.to_weigh.pop_front()
     }
@@ -694,7 +725,8 @@ fn is_tame_step(act: &Act) -> bool {
     match act {
         Act::Request(message) => !message.wrong.iter().any(|pointer| pointer.is_empty() || pointer == "/id"),
         Act::Retry(_) | Act::Cancel(_) | Act::CloseStream(_) => true,
-        Act::Notify(_) | Act::Line(_) | Act::Raw(_) | Act::Http(_) | Act::Drop => false,
+        Act::Notify(message) => message.wrong.is_empty(),
+        Act::Line(_) | Act::Raw(_) | Act::Http(_) | Act::Drop => false,
     }
 }
 

@@ -10,6 +10,9 @@
 //! | `{"$raw": "1e400"}` | JSON text that no parser keeps |
 //! | `{"$mark": 0}` | a text that nothing else in the run has, so that it can be told where it comes back |
 
+use std::time::Duration;
+
+use mcp_conform_cases::ast::AnswerPolicy;
 use mcp_conform_schemas::Era;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -37,8 +40,40 @@ pub(super) const MOST_STEPS: usize = 48;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     pub era: Era,
+    /// How the client answers what the server asks.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub manner: Manner,
     pub steps: Vec<Step>,
 }
+
+/// How the client answers what the server asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Manner {
+    /// Soundly and at once.
+    #[default]
+    Prompt,
+    Decline,
+    /// Soundly, after a moment.
+    Late,
+    /// By an error.
+    Refuse,
+}
+
+impl Manner {
+    /// The answering policy of the case language for it; `None` for the default.
+    pub(super) fn policy(self) -> Option<AnswerPolicy> {
+        match self {
+            Self::Prompt => None,
+            Self::Decline => Some(AnswerPolicy::Decline),
+            Self::Late => Some(AnswerPolicy::Delay(LATE)),
+            Self::Refuse => Some(AnswerPolicy::Error(-32_603)),
+        }
+    }
+}
+
+/// How late a late answer is.
+pub(super) const LATE: Duration = Duration::from_millis(30);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -246,7 +281,7 @@ impl Input {
             places.push(step.is_some().then_some(steps.len()));
             steps.extend(step);
         }
-        Self { era: self.era, steps }
+        Self { era: self.era, manner: self.manner, steps }
     }
 
     /// One input after the other, as one.

@@ -86,6 +86,9 @@ impl Campaign {
             self.write(place, provisional, &suspicion, &first_events);
         }
         let patience = self.patience(place);
+        if suspicion.kind == Kind::Lost && self.takes_its_time(place, &suspicion, input).await {
+            return self.forget(&suspicion);
+        }
         let mut trial = Trial {
             campaign: self,
             place,
@@ -120,6 +123,30 @@ impl Campaign {
         self.write(place, finding, &suspicion, &events);
     }
 
+    /// A call that is not answered alone either, and names a number, which may be how long it works.
+    async fn takes_its_time(&self, place: &Arc<Place>, suspicion: &Suspicion, input: &Input) -> bool {
+        let silent = |index: usize| {
+            let message = input.steps.get(index).and_then(|step| step.message());
+            message.is_some_and(|message| {
+                let params = message.params.as_ref();
+                let name = params.and_then(|params| params.get("name")).and_then(serde_json::Value::as_str);
+                message.method == "tools/call"
+                    && name.is_some_and(|name| suspicion.place.ends_with(name))
+                    && params.and_then(|params| params.get("arguments")).is_some_and(holds_number)
+            })
+        };
+        let Some(index) = (0..input.steps.len()).find(|index| silent(*index)) else { return false };
+        let mut alone = input.only(|at| at == index);
+        alone.steps.iter_mut().for_each(|step| (step.on, step.wait) = (0, true));
+        let mut life = Life::new(place.clone(), input.manner);
+        if life.begin().await.is_err() {
+            return false;
+        }
+        let played = life.play(&alone, self.patience(place), false).await;
+        life.drop_all().await;
+        played.outcomes.iter().any(|outcome| outcome.class == super::play::Class::Unanswered && outcome.sent.is_some())
+    }
+
     /// The input alone; else with all that went before it in the same life.
     async fn reproduce(
         &self,
@@ -138,7 +165,7 @@ impl Campaign {
                 }
             }
         }
-        let mut whole = Input { era: input.era, steps: Vec::new() };
+        let mut whole = Input { era: input.era, manner: input.manner, steps: Vec::new() };
         history.iter().filter(|earlier| earlier.era == input.era).for_each(|earlier| whole.then(earlier));
         if whole.steps.len() <= input.steps.len() {
             return None;
@@ -255,8 +282,9 @@ impl Campaign {
         if trial.fresh && self.keeper.restarts() {
             self.keeper.restart(self.keeper.generation()).await.ok()?;
         }
-        let mut life = Life::new(place.clone());
+        let mut life = Life::new(place.clone(), input.manner);
         life.begin().await.ok()?;
+        life.parting = trial.kind == Kind::Exit;
         let played = life.play(input, trial.patience, false).await;
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
@@ -323,7 +351,7 @@ impl Campaign {
         if input.steps.iter().any(|step| matches!(step.act, Act::Drop | Act::Raw(_))) {
             return None;
         }
-        let mut life = Life::new(place.clone());
+        let mut life = Life::new(place.clone(), input.manner);
         life.begin().await.ok()?;
         let pid = life.pid()?;
         let patience = self.patience(place);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     dice::Dice,
-    input::{self, Act, Forbidden, HttpAct, Input, MOST_STEPS, Message, Octets, Step},
+    input::{self, Act, Forbidden, HttpAct, Input, MOST_STEPS, Manner, Message, Octets, Step},
     seeds::{Callable, Ground, callable, in_flight, operations, retry},
     values,
 };
@@ -25,10 +25,11 @@ const MOST_GIVEN: usize = 256;
 pub struct Workshop {
     era: Era,
     transport: Transport,
-    operations: Vec<Step>,
+    /// By method, so that many tools do not crowd out the rest.
+    operations: Vec<Vec<Step>>,
     tools: Vec<Callable>,
-    /// Texts that the server handed out: cursors, URIs, states, ids, names.
-    given: VecDeque<Value>,
+    /// Texts that the server handed out, by the name of the member: cursors, URIs, states, ids, names.
+    given: VecDeque<(String, Value)>,
 }
 
 impl Workshop {
@@ -36,16 +37,17 @@ impl Workshop {
         Self {
             era: ground.era,
             transport: ground.transport,
-            operations: operations(ground),
+            operations: by_method(operations(ground)),
             tools: callable(&ground.surface),
             given: VecDeque::new(),
         }
     }
 
     /// Keeps a text of the server, to be handed back later.
-    pub fn learn(&mut self, value: Value) {
-        if !self.given.contains(&value) {
-            self.given.push_back(value);
+    pub fn learn(&mut self, name: &str, value: Value) {
+        let given = (name.to_owned(), value);
+        if !self.given.contains(&given) {
+            self.given.push_back(given);
             if self.given.len() > MOST_GIVEN {
                 self.given.pop_front();
             }
@@ -59,7 +61,22 @@ impl Workshop {
         for _ in 0..count {
             steps.extend(self.operation(dice));
         }
-        Input { era: self.era, steps }
+        Input { era: self.era, manner: Manner::Prompt, steps }
+    }
+
+    /// What is in flight and open when a conversation ends.
+    pub fn parting(&self, dice: &mut Dice) -> Input {
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..1 + dice.below(3) {
+            let long = self
+                .operations
+                .iter()
+                .flatten()
+                .find(|step| step.message().is_some_and(|message| message.method == "subscriptions/listen"));
+            let step = if dice.below(2) == 0 { long.cloned() } else { self.operation(dice) };
+            steps.extend(step.map(|step| in_flight(&step)));
+        }
+        Input { era: self.era, manner: Manner::Prompt, steps }
     }
 
     /// Changes an input in a few ways. A `tame` one holds nothing that is no message, so that everything that comes back can
@@ -74,6 +91,11 @@ impl Workshop {
             self.once(&mut out, other, tame, dice);
         }
         out.steps.truncate(MOST_STEPS);
+        for step in &mut out.steps {
+            if let Act::Request(message) = &mut step.act {
+                self.weigh(message);
+            }
+        }
         out = out.mended();
         if out.steps.is_empty() {
             out.steps.extend(self.operation(dice));
@@ -82,7 +104,13 @@ impl Workshop {
     }
 
     fn once(&self, input: &mut Input, other: Option<&Input>, tame: bool, dice: &mut Dice) {
-        let ways = if tame { 14 } else { 18 };
+        if input.steps.is_empty() {
+            input.steps.extend(self.operation(dice));
+        }
+        if input.steps.is_empty() {
+            return;
+        }
+        let ways = if tame { 15 } else { 19 };
         match dice.below(ways) {
             0 | 1 => self.change_params(input, dice),
             2 => self.arguments_by_schema(input, dice),
@@ -101,16 +129,18 @@ impl Workshop {
             11 => self.hand_back(input, dice),
             12 => self.continue_flow(input, dice),
             13 => ids(input, tame, dice),
-            14 => self.line(input, dice),
-            15 => self.odd_message(input, dice),
-            16 if self.transport == Transport::Http => self.http(input, dice),
-            16 => self.line(input, dice),
+            14 => notification(input, dice),
+            15 => self.line(input, dice),
+            16 => self.odd_message(input, dice),
+            17 if self.transport == Transport::Http => self.http(input, dice),
+            17 => self.line(input, dice),
             _ => self.rare(input, dice),
         }
     }
 
     fn operation(&self, dice: &mut Dice) -> Option<Step> {
-        let mut step = dice.pick(&self.operations)?.clone();
+        let group = dice.pick(&self.operations)?;
+        let mut step = dice.pick(group)?.clone();
         if dice.once_in(4) {
             step.wait = false;
         }
@@ -120,11 +150,14 @@ impl Workshop {
     fn change_params(&self, input: &mut Input, dice: &mut Dice) {
         let Some(message) = a_message(input, dice) else { return };
         let mut params = message.params.take().unwrap_or_else(|| json!({}));
-        let given: Vec<Value> = self.given.iter().cloned().collect();
-        values::mutate(&mut params, dice, &given);
+        let given: Vec<Value> = self.given.iter().map(|(_, value)| value.clone()).collect();
+        if dice.once_in(10) {
+            odd_meta(&mut params, dice);
+        } else {
+            values::mutate(&mut params, dice, &given);
+        }
         message.params = Some(params);
         message.forbidden = None;
-        self.weigh(message);
     }
 
     /// New arguments for a tool call: valid ones, edges, or ones that just miss the schema.
@@ -150,7 +183,12 @@ impl Workshop {
         let Some(tool) = self.tools.iter().find(|tool| Some(tool.name.as_str()) == name) else { return };
         let Some(generator) = &tool.generator else { return };
         message.forbidden = None;
-        let arguments = match dice.below(6) {
+        let arguments = match dice.below(8) {
+            6 | 7 => {
+                let mut arguments = generator.minimal();
+                arguments.iter_mut().for_each(|arguments| values::edges(arguments, dice));
+                arguments
+            }
             0 => dice.pick(&generator.boundary()).cloned(),
             1 | 2 => {
                 let misses = generator.near_miss();
@@ -165,10 +203,12 @@ impl Workshop {
                 generator.valid(&mut arbitrary::Unstructured::new(&bytes))
             }
         };
+        if arguments.as_ref().is_some_and(|arguments| breaks_a_bound(&tool.schema, arguments)) {
+            message.forbidden = Some(Forbidden::Arguments);
+        }
         if let (Some(arguments), Some(Value::Object(params))) = (arguments, &mut message.params) {
             params.insert("arguments".to_owned(), arguments);
         }
-        self.weigh(message);
     }
 
     fn insert(&self, input: &mut Input, dice: &mut Dice) {
@@ -189,12 +229,42 @@ impl Workshop {
         if let Some(step) = input.steps.get_mut(at) {
             step.wait = false;
         }
+        if dice.once_in(5) {
+            return self.reuse_cancelled(input, at, dice);
+        }
         let rest = input.steps.len() - at;
         let act = if dice.once_in(4) { Act::CloseStream(at) } else { Act::Cancel(at) };
         let count = if dice.once_in(6) { 2 } else { 1 };
         for _ in 0..count {
             insert_at(input, at + 1 + dice.below(rest.min(4)), Step { wait: false, ..Step::of(act.clone()) });
         }
+    }
+
+    /// The id of a cancelled request once more.
+    fn reuse_cancelled(&self, input: &mut Input, at: usize, dice: &mut Dice) {
+        let id = Some((700 + dice.below(50)).to_string());
+        let Some(mut again) = self.operation(dice) else { return };
+        for message in [input.steps.get_mut(at).and_then(Step::message_mut), again.message_mut()].into_iter().flatten()
+        {
+            message.id.clone_from(&id);
+        }
+        insert_at(input, at + 1, again);
+        insert_at(input, at + 1, Step { wait: false, ..Step::of(Act::Cancel(at)) });
+    }
+
+    /// The same request with the same id in flight in two conversations.
+    fn in_two_lanes(&self, input: &mut Input, dice: &mut Dice) {
+        let found = requests(input);
+        let Some(at) = dice.pick(&found).copied() else { return };
+        let Some(step) = input.steps.get_mut(at) else { return };
+        step.wait = false;
+        step.on = 0;
+        if let Some(message) = step.message_mut() {
+            message.id = Some("7".to_owned());
+        }
+        let mut other = step.clone();
+        other.on = 1;
+        insert_at(input, at + 1, other);
     }
 
     fn token_or_lane(&self, input: &mut Input, dice: &mut Dice) {
@@ -211,7 +281,8 @@ impl Workshop {
             "\"ÄÖ\"",
         ];
         let lanes = if self.transport == Transport::Http { 3 } else { 2 };
-        match dice.below(4) {
+        match dice.below(5) {
+            4 => self.in_two_lanes(input, dice),
             0 => {
                 let lane = u8::try_from(dice.below(lanes)).unwrap_or_default();
                 if let Some(step) = one(&mut input.steps, dice) {
@@ -280,22 +351,17 @@ impl Workshop {
                 let name = members.keys().nth(index).cloned().unwrap_or_else(|| "cursor".to_owned());
                 members.insert(name, value);
                 message.forbidden = None;
-                self.weigh(message);
             }
             None => {
                 let (method, member) = *dice.pick(&PLACES).unwrap_or(&("tools/list", "cursor"));
-                let mut step = Step::request(method, Some(json!({ member: value })));
-                if let Some(message) = step.message_mut() {
-                    self.weigh(message);
-                }
-                insert_at(input, of + 1, step);
+                insert_at(input, of + 1, Step::request(method, Some(json!({ member: value }))));
             }
         }
     }
 
     /// The next round of a multi round-trip request, as it should be or with the state or the answers tampered with.
     fn continue_flow(&self, input: &mut Input, dice: &mut Dice) {
-        if self.era == Era::Legacy {
+        if self.era == Era::Legacy || dice.once_in(4) {
             return self.pages(input, dice);
         }
         let rounds: Vec<usize> = input
@@ -357,7 +423,12 @@ impl Workshop {
         let Some(method) = input.steps.get(of).and_then(Step::message).map(|message| message.method.clone()) else {
             return;
         };
-        let params = json!({"cursor": input::from(of, "/result/nextCursor")});
+        let known: Vec<&Value> = self.given.iter().filter(|(name, _)| name == "nextCursor").map(|(_, it)| it).collect();
+        let cursor = match dice.pick(&known) {
+            Some(Value::String(text)) if dice.below(2) == 0 => values::changed_text(text, dice),
+            _ => input::from(of, "/result/nextCursor"),
+        };
+        let params = json!({ "cursor": cursor });
         insert_at(input, of + 1, Step { wait: !dice.once_in(4), ..Step::request(&method, Some(params)) });
     }
 
@@ -423,6 +494,9 @@ impl Workshop {
             3 => {
                 // Several messages in one.
                 let mut text = "[".to_owned();
+                if dice.once_in(3) {
+                    text.push_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},");
+                }
                 for index in 0..2 + dice.below(3) {
                     let message = input.steps.iter().filter_map(Step::message).nth(index);
                     let one = message.map(|message| String::from_utf8_lossy(&self.text_of(message, dice)).into_owned());
@@ -443,7 +517,8 @@ impl Workshop {
                 ];
                 let method = (*dice.pick(&METHODS).unwrap_or(&"notifications/cancelled")).to_owned();
                 let id = if dice.below(2) == 0 { json!(dice.below(3)) } else { values::any(dice) };
-                let params = Some(json!({"requestId": id, "progressToken": id, "progress": 1}));
+                let reason = values::any(dice);
+                let params = Some(json!({"requestId": id, "reason": reason, "progressToken": id, "progress": 1}));
                 let message = Message { method, params, wrong: vec!["/params".to_owned()], ..Message::default() };
                 insert_at(input, at, Step { wait: false, ..Step::of(Act::Notify(message)) });
             }
@@ -515,16 +590,40 @@ impl Workshop {
             "100-continue",
         ];
         let at = dice.below(input.steps.len());
-        let name = (*dice.pick(&NAMES).unwrap_or(&"accept")).to_owned();
+        const FITTING: [(&str, &[&str]); 5] = [
+            (
+                "content-type",
+                &[
+                    "application/json; charset=utf-16",
+                    "application/json; charset=",
+                    "text/plain",
+                    "application/json;",
+                    "application/jsonp",
+                ],
+            ),
+            ("accept", &["text/html", "application/json", "text/event-stream", "*/*;q=0", ""]),
+            ("last-event-id", &["0", "-1", "x", "99999999999999999999", "%", "a/b", "1-1"]),
+            ("mcp-protocol-version", &["1900-01-01", "", "2025-11-25, 2026-07-28", "2024-11-05"]),
+            ("mcp-session-id", &["", "x", "../", "00000000-0000-0000-0000-000000000000"]),
+        ];
+        let mut name = (*dice.pick(&NAMES).unwrap_or(&"accept")).to_owned();
+        let fitting = if dice.below(2) == 0 { dice.pick(&FITTING) } else { None };
         let value = match dice.below(8) {
             0 => None,
             1 => Some("a".repeat(*dice.pick(&[100, 5_000, 9_000, 70_000]).unwrap_or(&100))),
             2 => self
                 .given
                 .get(dice.below(self.given.len()))
-                .and_then(Value::as_str)
+                .and_then(|(_, value)| value.as_str())
                 .map(|text| text.chars().filter(|c| !c.is_control()).collect()),
             _ => Some((*dice.pick(&VALUES).unwrap_or(&"")).to_owned()),
+        };
+        let value = match fitting {
+            Some((known, values)) => {
+                name = (*known).to_owned();
+                dice.pick(values).map(|value| (*value).to_owned())
+            }
+            None => value,
         };
         match dice.below(6) {
             0 | 1 => {
@@ -599,7 +698,8 @@ impl Workshop {
 
     /// Finds out what is wrong with the parameters of a message, so that nobody holds its refusal against the server.
     fn weigh(&self, message: &mut Message) {
-        message.wrong.retain(|pointer| pointer.starts_with("headers/") || pointer == "/id");
+        let kept = ["/id", "/params/_meta/progressToken"];
+        message.wrong.retain(|pointer| pointer.starts_with("headers/") || kept.contains(&pointer.as_str()));
         let mut unreadable = false;
         let whole = self.whole(message);
         let Some(draft) = input::fill(&whole, &|_, _| Some("mcp-conform".into())) else { return };
@@ -616,6 +716,75 @@ impl Workshop {
         let problems = validate(revision, name, &value).unwrap_or_default();
         message.wrong.extend(problems.into_iter().map(|problem| problem.pointer).take(8));
     }
+}
+
+/// A notification that a client may send at any time.
+fn notification(input: &mut Input, dice: &mut Dice) {
+    let number = 600_000 + dice.below(1_000);
+    let (method, params) = match dice.below(3) {
+        0 => ("notifications/cancelled", json!({"requestId": number, "reason": "no longer needed"})),
+        1 => ("notifications/progress", json!({"progressToken": number, "progress": 1})),
+        _ => ("notifications/cancelled", json!({ "requestId": number })),
+    };
+    let message = Message { method: method.to_owned(), params: Some(params), ..Message::default() };
+    let at = dice.below(input.steps.len() + 1);
+    insert_at(input, at, Step { wait: false, ..Step::of(Act::Notify(message)) });
+}
+
+/// Members that mean something wherever they stand, with values that are none.
+fn odd_meta(params: &mut Value, dice: &mut Dice) {
+    const NAMES: [&str; 8] = [
+        "traceparent",
+        "tracestate",
+        "baggage",
+        "progressToken",
+        "io.modelcontextprotocol/logLevel",
+        "io.modelcontextprotocol/subscriptionId",
+        "com.example/x",
+        "",
+    ];
+    let value = if dice.below(2) == 0 { values::text(dice) } else { values::any(dice) };
+    let name = *dice.pick(&NAMES).unwrap_or(&"traceparent");
+    if let Value::Object(members) = params {
+        let meta = members.entry("_meta").or_insert_with(|| json!({}));
+        if let Value::Object(meta) = meta {
+            meta.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// Whether an argument lies beyond a bound or outside a list that the schema names: nothing that leniency could mend.
+fn breaks_a_bound(schema: &Value, arguments: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().any(|(name, property)| {
+        let Some(value) = arguments.get(name) else { return false };
+        let bound = |word: &str| property.get(word).and_then(Value::as_f64);
+        let raw = value.get(input::RAW).and_then(Value::as_str);
+        let number =
+            value.as_f64().or_else(|| raw.and_then(|text| text.parse().ok())).filter(|it: &f64| it.is_finite());
+        let beyond = number.is_some_and(|number| {
+            bound("maximum").is_some_and(|most| number > most) || bound("minimum").is_some_and(|least| number < least)
+        });
+        let outside = property
+            .get("enum")
+            .and_then(Value::as_array)
+            .is_some_and(|all| value.is_string() && all.iter().all(Value::is_string) && !all.contains(value));
+        beyond || outside
+    })
+}
+
+fn by_method(operations: Vec<Step>) -> Vec<Vec<Step>> {
+    let mut out: Vec<(String, Vec<Step>)> = Vec::new();
+    for step in operations {
+        let method = step.message().map(|message| message.method.clone()).unwrap_or_default();
+        match out.iter_mut().find(|(known, _)| *known == method) {
+            Some((_, steps)) => steps.push(step),
+            None => out.push((method, vec![step])),
+        }
+    }
+    // Tools are what a server is about.
+    let tools = out.iter().find(|(method, _)| method == "tools/call").map(|(_, steps)| steps.clone());
+    out.into_iter().map(|(_, steps)| steps).chain(tools.clone()).chain(tools).collect()
 }
 
 /// Raw literals that an ordinary parser does not read as they are meant.
@@ -680,7 +849,9 @@ fn remove(input: &mut Input, dice: &mut Dice) {
 
 fn swap(input: &mut Input, dice: &mut Dice) {
     let (one, two) = (dice.below(input.steps.len()), dice.below(input.steps.len()));
-    input.steps.swap(one, two);
+    if one.max(two) < input.steps.len() {
+        input.steps.swap(one, two);
+    }
     *input = input.mended();
 }
 
@@ -835,7 +1006,7 @@ fn framing(body: &[u8], dice: &mut Dice) -> Vec<u8> {
 }
 
 /// Texts of an answer that are worth handing back.
-pub(super) fn harvest(result: &Value, out: &mut Vec<Value>) {
+pub(super) fn harvest(result: &Value, out: &mut Vec<(String, Value)>) {
     const NAMES: [&str; 8] = ["nextCursor", "requestState", "uri", "taskId", "name", "id", "uriTemplate", "cursor"];
     match result {
         Value::Object(members) => harvest_members(members, &NAMES, out),
@@ -844,11 +1015,13 @@ pub(super) fn harvest(result: &Value, out: &mut Vec<Value>) {
     }
 }
 
-fn harvest_members(members: &Map<String, Value>, names: &[&str], out: &mut Vec<Value>) {
+fn harvest_members(members: &Map<String, Value>, names: &[&str], out: &mut Vec<(String, Value)>) {
     const LONGEST: usize = 4_096;
     for (name, member) in members {
         match member {
-            Value::String(text) if names.contains(&name.as_str()) && text.len() < LONGEST => out.push(member.clone()),
+            Value::String(text) if names.contains(&name.as_str()) && text.len() < LONGEST => {
+                out.push((name.clone(), member.clone()));
+            }
             Value::Array(_) | Value::Object(_) => harvest(member, out),
             _ => {}
         }

@@ -39,6 +39,8 @@ pub enum Kind {
     Leak,
     /// No answer to a sound request.
     Lost,
+    /// It refuses what it served before.
+    Refused,
     /// A rule of the suite was broken.
     Rule,
     /// An HTTP status of 500 and above.
@@ -59,6 +61,7 @@ impl Kind {
             Self::Hang => "hang",
             Self::Leak => "leak",
             Self::Lost => "lost",
+            Self::Refused => "refused",
             Self::Rule => "rule",
             Self::ServerError => "server-error",
             Self::StackTrace => "stack-trace",
@@ -87,6 +90,7 @@ impl Kind {
             Self::Hang => "The server goes on answering, whatever it is sent",
             Self::Leak => "What one conversation sends stays in it",
             Self::Lost => "Each sound request is answered",
+            Self::Refused => "What was served before is served on",
             Self::Rule => "The rules of the suite hold",
             Self::ServerError => "What a client sends is no error of the server",
             Self::StackTrace => "Errors do not show the inside of the server",
@@ -157,6 +161,19 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
         let culprit = culprit(input, played);
         let words = format!("after {culprit} a plain request got no answer for {:.1} s", after.as_secs_f64());
         out.push(Suspicion { lane, ..eye.own(Kind::Hang, culprit, words, Verdict::Fail) });
+    }
+    // Over HTTP a session may have been ended, and a server may limit how much it takes.
+    let limits = |outcome: &Outcome| matches!(outcome.status, Some(404 | 410 | 413 | 429 | 503));
+    if let Some((lane, outcome)) = played.refused.as_ref().filter(|(_, outcome)| !limits(outcome)) {
+        let status = outcome.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+        let code = outcome.code.map(|code| format!(" ({code})")).unwrap_or_default();
+        let words = format!("after this {} is refused, which is served otherwise{status}{code}", outcome.method);
+        out.push(Suspicion {
+            lane: *lane,
+            sent: outcome.sent,
+            received: outcome.event,
+            ..eye.own(Kind::Refused, outcome.method.clone(), words, Verdict::Fail)
+        });
     }
     for (index, outcome) in played.outcomes.iter().enumerate() {
         let lane = input.steps.get(index).map_or(0, |step| usize::from(step.on));
@@ -336,6 +353,7 @@ impl Eye {
         if let Some(message) = input.steps.get(index).and_then(|step| step.message())
             && let Some(forbidden) = message.forbidden
             && outcome.class == Class::Result
+            && carried_out(forbidden, outcome)
         {
             out.push(self.forbidden(forbidden, &subject));
         }
@@ -398,6 +416,12 @@ fn graded(grade: Grade) -> Verdict {
     }
 }
 
+/// A task that was made of a call tells later what became of it.
+fn carried_out(forbidden: Forbidden, outcome: &Outcome) -> bool {
+    let content = || outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.pointer("/result/content"));
+    forbidden == Forbidden::Method || content().is_some()
+}
+
 /// `tools/call of TOOL`, or the method.
 fn subject(outcome: &Outcome) -> String {
     match &outcome.tool {
@@ -407,7 +431,7 @@ fn subject(outcome: &Outcome) -> String {
     }
 }
 
-fn name_of(act: &Act) -> String {
+pub(super) fn name_of(act: &Act) -> String {
     match act {
         Act::Request(message) | Act::Notify(message) => message.method.clone(),
         Act::Retry(_) => "retry".to_owned(),

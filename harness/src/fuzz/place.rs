@@ -13,7 +13,7 @@ use mcp_conform_schemas::Revision;
 use serde_json::Value;
 use tokio::sync::{RwLock, RwLockReadGuard};
 
-use super::seeds::Ground;
+use super::{input::Manner, seeds::Ground};
 use crate::{
     conversation::{Bench, Conversation, OpenError, Opening, Policy, Target, all_capabilities, open},
     process::CommandSpec,
@@ -104,7 +104,8 @@ pub(super) struct Place {
     pub(super) target: Target,
     pub(super) bench: Arc<Bench>,
     pub(super) ground: Arc<Ground>,
-    pub(super) policy: Policy,
+    /// The user's own results by the method that asks for them.
+    pub(super) answers: Arc<BTreeMap<String, Value>>,
     pub(super) keeper: Arc<Keeper>,
     /// Whether the target serves both eras.
     pub(super) dual: bool,
@@ -136,13 +137,18 @@ impl Place {
         self.ground.era.judged()
     }
 
+    fn policy(&self, manner: Manner) -> Policy {
+        let rules = manner.policy().map(|policy| ("*".to_owned(), policy)).into_iter().collect();
+        Policy::new(rules).with_given(self.answers.clone())
+    }
+
     /// Opens a conversation that declares everything.
-    pub(super) async fn open(&self) -> Result<Conversation, OpenError> {
+    pub(super) async fn open(&self, manner: Manner) -> Result<Conversation, OpenError> {
         let version = self.ground.surface.version.filter(|version| *version != self.revision());
         let opening = Opening {
             version: version.map(|version| version.to_string()),
             capabilities: all_capabilities(),
-            policy: self.policy.clone(),
+            policy: self.policy(manner),
             tools: self.ground.surface.input_schemas(),
             dual: Some(self.dual),
             ..Opening::new(self.ground.era)

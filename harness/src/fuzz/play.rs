@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
-    input::{self, Act, HttpAct, Input, Message, Retry},
+    input::{self, Act, HttpAct, Input, Manner, Message, Retry},
     place::Place,
     seeds,
 };
@@ -122,6 +122,8 @@ pub(super) struct Played {
     pub(super) deaf: Option<(usize, Duration)>,
     /// Messages that went out.
     pub(super) sent: u64,
+    /// A plain request at the end was refused by a conversation.
+    pub(super) refused: Option<(usize, Outcome)>,
     /// The input could not be played: no conversation could be opened.
     pub(super) unopened: Option<String>,
     marks: Marks,
@@ -130,9 +132,12 @@ pub(super) struct Played {
 /// A server with the conversations that are held with it.
 pub(super) struct Life {
     place: Arc<Place>,
+    manner: Manner,
     lanes: Vec<Option<Lane>>,
     generation: u64,
     pub(super) sent: u64,
+    /// What is open after the next input stays open: the server is to end with it.
+    pub(super) parting: bool,
     marks: Marks,
 }
 
@@ -210,9 +215,9 @@ struct Lane {
 }
 
 impl Life {
-    pub(super) fn new(place: Arc<Place>) -> Self {
+    pub(super) fn new(place: Arc<Place>, manner: Manner) -> Self {
         let generation = place.keeper.generation();
-        Self { place, lanes: Vec::new(), generation, sent: 0, marks: Marks::default() }
+        Self { place, manner, lanes: Vec::new(), generation, sent: 0, parting: false, marks: Marks::default() }
     }
 
     pub(super) fn place(&self) -> &Arc<Place> {
@@ -287,6 +292,13 @@ impl Life {
             }
         }
         let mut silent = false;
+        for outcome in played.outcomes.iter().filter(|it| it.sound && it.class == Class::Unanswered) {
+            // What did not come by now takes its time, whatever comes of it.
+            let waited = outcome.sent.is_some() && outcome.at + patience < self.elapsed();
+            if let (true, Some(tool)) = (waited, &outcome.tool) {
+                self.place.pace.note(tool, patience);
+            }
+        }
         for on in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) else { continue };
             let owed = |lane: &Lane, played: &Played| {
@@ -306,13 +318,21 @@ impl Life {
                 self.survives(on, patience, &mut played).await;
             }
             if let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) {
-                lane.leave(&mut played).await;
+                if !self.parting {
+                    lane.leave(&mut played).await;
+                }
                 lane.settle(on, &mut played);
             }
         }
         self.sent += played.sent;
         self.marks = std::mem::take(&mut played.marks);
         played
+    }
+
+    /// Time of the first conversation, by which its events are dated.
+    fn elapsed(&self) -> Duration {
+        let lane = self.lanes.first().and_then(Option::as_ref);
+        lane.map_or(Duration::ZERO, |lane| lane.talk.recorder().elapsed())
     }
 
     /// Ends everything and gives what came at the end. `true`: each process ended by itself once its input was closed.
@@ -346,7 +366,7 @@ impl Life {
         }
         let dead = self.lanes.get(on).and_then(Option::as_ref).is_none_or(|lane| lane.gone);
         if dead && let Some(place) = self.lanes.get_mut(on) {
-            *place = Some(Lane::new(self.place.open().await?, self.place.clone()));
+            *place = Some(Lane::new(self.place.open(self.manner).await?, self.place.clone()));
         }
         match self.lanes.get_mut(on).and_then(Option::as_mut) {
             Some(lane) => Ok(lane),
@@ -374,7 +394,10 @@ impl Life {
         let answered =
             lane.pump(started + patience, played, |lane| !lane.waiting.values().any(|step| *step == index)).await;
         lane.waiting.retain(|_, step| *step != index);
-        played.outcomes.truncate(index);
+        let outcome = played.outcomes.pop().unwrap_or_default();
+        if answered && !matches!(outcome.class, Class::Result | Class::Unanswered | Class::Closed) {
+            played.refused = Some((on, outcome));
+        }
         if !answered && !lane.gone {
             played.deaf = Some((on, started.elapsed()));
         }
@@ -467,7 +490,9 @@ impl Lane {
     }
 
     async fn send(&mut self, call: Call, mark: String, index: usize, played: &mut Played) -> Result<Sent, SendError> {
-        let long = matches!(call.method.as_str(), "subscriptions/listen" | "tasks/result");
+        // The result of a task that was cancelled is there.
+        let cancelled = played.outcomes.iter().any(|it| it.method == "tasks/cancel" && it.class == Class::Result);
+        let long = call.method == "subscriptions/listen" || (call.method == "tasks/result" && !cancelled);
         let sound = call.wrong.is_empty();
         let method = call.method.clone();
         let tool = call.params.as_ref().filter(|_| method == "tools/call").and_then(|params| params.get("name"));
@@ -476,7 +501,13 @@ impl Lane {
         // What the server gave back before, and is handed back now, is no secret of another conversation.
         let said = call.params.as_ref().map(|params| marks_in(params.text().as_bytes())).unwrap_or_default();
         let mark = said.contains(&mark).then_some(mark);
-        mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
+        // What a tool that changes something was given may well be seen by others.
+        if tool
+            .as_deref()
+            .is_none_or(|tool| self.place.ground.surface.tools.iter().any(|it| it.name() == tool && it.only_reads()))
+        {
+            mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
+        }
         let ticket = self.talk.send_long(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
             let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
@@ -569,7 +600,7 @@ impl Lane {
         self.send(call, mark, index, played).await
     }
 
-    async fn cancel(&mut self, of: usize, played: &Played) -> Result<Sent, SendError> {
+    async fn cancel(&mut self, of: usize, played: &mut Played) -> Result<Sent, SendError> {
         let Some(event) = played.outcomes.get(of).and_then(|outcome| outcome.sent) else {
             return Ok(Sent { odd: false });
         };
@@ -582,6 +613,14 @@ impl Lane {
         let events = self.talk.recorder().events(usize::try_from(event).unwrap_or(usize::MAX));
         let id = events.first().and_then(|event| event.message()?.frame.json.as_ref()?.get("id").map(Json::to_string));
         let Some(id) = id else { return Ok(Sent { odd: false }) };
+        // Whatever else has the id is cancelled with it.
+        let alike: Vec<usize> = self.ids.iter().filter(|(_, other)| **other == id).map(|(step, _)| *step).collect();
+        self.waiting.retain(|_, step| !alike.contains(step));
+        for step in alike {
+            if let Some(outcome) = played.outcomes.get_mut(step).filter(|it| it.class == Class::Unanswered) {
+                outcome.sound = false;
+            }
+        }
         let mut params = Draft::object();
         params.insert("requestId", Draft::Raw(id));
         let call = Call { method: "notifications/cancelled".to_owned(), params: Some(params), ..Call::default() };
@@ -763,6 +802,8 @@ impl Lane {
             }
         }
         self.waiting.clear();
+        // What still comes belongs to no step of the next input.
+        self.by_exchange.clear();
         self.ids.clear();
         self.take_all(played);
     }

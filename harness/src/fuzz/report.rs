@@ -70,6 +70,8 @@ pub(super) fn report(
         },
         revisions: Revision::JUDGED.iter().map(support).collect(),
         summary: Summary::of(&results),
+        contested: Vec::new(),
+        times: Vec::new(),
         results,
         cost: Cost {
             process_starts: campaign.bench.process_starts(),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    input::{self, Act, Input, Message, Octets, Retry},
+    input::{self, Act, Input, Manner, Message, Octets, Retry},
     oracle::{Kind, Suspicion},
 };
 use crate::{conversation::all_capabilities, trace::Transport};
@@ -25,7 +25,7 @@ pub(super) fn script(id: &str, input: &Input, found: &Suspicion, transport: Tran
     let _ = writeln!(out, "about: {}", text(&format!("Found by fuzzing: {}.", found.message)));
     let _ = writeln!(out, "revisions: [{revision}]");
     let _ = writeln!(out, "transports: [{}]", transport.as_str());
-    let setup = json!({"fresh": true, "capabilities": literal(&all_capabilities())});
+    let setup = setup(input);
     let _ = writeln!(out, "conversation: {setup}");
     out.push_str("steps:\n");
     let mut writer = Writer { input, transport, opened: vec!["main".to_owned()], steps: Vec::new(), dropped: 0 };
@@ -36,6 +36,19 @@ pub(super) fn script(id: &str, input: &Input, found: &Suspicion, transport: Tran
     for step in writer.steps {
         let _ = writeln!(out, "  - {step}");
     }
+    out
+}
+
+/// How each conversation is opened.
+fn setup(input: &Input) -> Value {
+    let mut out = json!({"fresh": true, "capabilities": literal(&all_capabilities())});
+    let policy = match input.manner {
+        Manner::Prompt => return out,
+        Manner::Decline => json!("decline"),
+        Manner::Late => json!({"delay": format!("{}ms", input::LATE.as_millis())}),
+        Manner::Refuse => json!({"error": -32_603}),
+    };
+    out["answers"] = json!({ "*": policy });
     out
 }
 
@@ -115,7 +128,9 @@ impl Writer<'_> {
         }
         self.dropped += 1;
         let name = format!("other-{}", self.dropped);
-        self.push("open", json!({"as": name, "fresh": true, "capabilities": literal(&all_capabilities())}));
+        let mut body = setup(self.input);
+        body["as"] = name.as_str().into();
+        self.push("open", body);
         if let Some(place) = self.opened.get_mut(on) {
             place.clone_from(&name);
         }

@@ -6,7 +6,7 @@ use mcp_conform_cases::ast::{self, Case, LoopSource, Template};
 use mcp_conform_schemas::{Era, Revision, generate::Generator};
 use serde_json::{Map, Value, json};
 
-use super::input::{self, Act, HttpAct, Input, Message, Octets, Retry, Step};
+use super::input::{self, Act, HttpAct, Input, Manner, Message, Octets, Retry, Step};
 use crate::{
     run::surface::{CallState, Surface, ToolFacts},
     trace::Transport,
@@ -30,6 +30,9 @@ pub(super) struct Callable {
     /// With marks in place of free texts.
     pub(super) marked: Value,
     pub(super) generator: Option<Generator>,
+    pub(super) schema: Value,
+    /// It may be called as a task.
+    pub(super) task: bool,
     pub(super) slow: bool,
 }
 
@@ -46,6 +49,11 @@ pub(super) fn callable(surface: &Surface) -> Vec<Callable> {
             name: facts.name().to_owned(),
             marked,
             generator: schema.and_then(|schema| Generator::new(schema).ok()),
+            schema: schema.cloned().unwrap_or_default(),
+            task: matches!(
+                facts.tool.pointer("/execution/taskSupport").and_then(Value::as_str),
+                Some("optional" | "required")
+            ),
             slow: facts.call == CallState::Slow,
         }
     };
@@ -116,7 +124,7 @@ pub(super) fn operations(ground: &Ground) -> Vec<Step> {
 /// Sound inputs: each operation alone, flows that need several, and pairs of operations in flight together.
 pub(super) fn of_surface(ground: &Ground) -> Vec<Input> {
     let era = ground.era;
-    let input = |steps: Vec<Step>| Input { era, steps };
+    let input = |steps: Vec<Step>| Input { era, manner: Manner::Prompt, steps };
     let operations = operations(ground);
     let mut out: Vec<Input> = operations.iter().map(|step| input(vec![step.clone()])).collect();
     for step in &operations {
@@ -144,6 +152,15 @@ pub(super) fn of_surface(ground: &Ground) -> Vec<Input> {
             }
             _ => {}
         }
+    }
+    for tool in callable(&ground.surface).iter().filter(|tool| tool.task && era == Era::Legacy).take(3) {
+        let params = json!({"name": tool.name, "arguments": tool.marked, "task": {"ttl": 60_000}});
+        let call = Step::request("tools/call", Some(params));
+        let task = json!({"taskId": input::from(0, "/result/task/taskId")});
+        let of_task = |method: &str| Step::request(method, Some(task.clone()));
+        out.push(input(vec![call.clone(), of_task("tasks/get"), of_task("tasks/result")]));
+        out.push(input(vec![call.clone(), of_task("tasks/cancel"), of_task("tasks/get")]));
+        out.push(input(vec![call, of_task("tasks/cancel"), of_task("tasks/result")]));
     }
     if ground.transport == Transport::Http && era == Era::Legacy {
         let get = HttpAct { method: "GET".into(), headers: Vec::new(), body: String::new(), resume: Some(0) };
@@ -182,7 +199,7 @@ pub(super) fn of_case(case: &Case, ground: &Ground) -> Option<Input> {
     reader.declare(&case.conversation);
     case.steps.iter().for_each(|step| reader.step(&step.node));
     reader.steps.truncate(input::MOST_STEPS);
-    let input = Input { era: ground.era, steps: reader.steps }.mended();
+    let input = Input { era: ground.era, manner: Manner::Prompt, steps: reader.steps }.mended();
     (!input.steps.is_empty()).then_some(input)
 }
 
@@ -223,7 +240,7 @@ fn progressing(step: &Step) -> Step {
 fn given(prompt: &Value) -> Value {
     let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
     let names = arguments.filter_map(|argument| argument.get("name")?.as_str());
-    Value::Object(names.map(|name| (name.to_owned(), "a".into())).collect())
+    Value::Object(names.map(|name| (name.to_owned(), json!({ input::MARK: 0 }))).collect())
 }
 
 fn completions(surface: &Surface) -> Vec<Step> {
@@ -461,7 +478,9 @@ impl Reader<'_> {
             LoopSource::Templates => surface.templates.first().cloned(),
             LoopSource::Prompts(_) => {
                 let mut prompt = surface.prompts.first()?.clone();
-                let arguments = given(&prompt);
+                let names = given(&prompt);
+                let names = names.as_object().into_iter().flatten().map(|(name, _)| (name.clone(), "a".into()));
+                let arguments = Value::Object(names.collect());
                 let map = prompt.as_object_mut()?;
                 map.insert("given".to_owned(), arguments.clone());
                 map.insert("values".to_owned(), arguments.clone());

@@ -78,7 +78,9 @@ async fn plain(best: &mut Input, attempt: &mut impl Attempt) {
 /// Members and elements left out, values made small.
 async fn nodes(best: &mut Input, attempt: &mut impl Attempt) {
     for index in 0..best.steps.len() {
-        let pointers = best.steps.get(index).and_then(|step| step.message()).map(pointers).unwrap_or_default();
+        // What makes a request a forbidden one is not known here, and must not be taken away.
+        let message = best.steps.get(index).and_then(|step| step.message()).filter(|it| it.forbidden.is_none());
+        let pointers = message.map(pointers).unwrap_or_default();
         // From the leaves up, so that what is left out takes nothing with it that is still to come.
         for pointer in pointers.iter().rev() {
             let mut smaller = best.clone();
@@ -230,7 +232,7 @@ mod tests {
                 ..Step::request("tools/call", Some(json!({"name": "t", "arguments": arguments})))
             }
         });
-        Input { era: Era::Legacy, steps: steps.collect() }
+        Input { era: Era::Legacy, manner: Default::default(), steps: steps.collect() }
     }
 
     #[tokio::test]
@@ -258,7 +260,7 @@ mod tests {
         shrink(&long(), &mut fake).await;
         assert_eq!(fake.left, 0);
         let line = Step::of(Act::Line("some {\"key\": BROKEN} and more".to_owned()));
-        let input = Input { era: Era::Modern, steps: vec![line] };
+        let input = Input { era: Era::Modern, manner: Default::default(), steps: vec![line] };
         let shows = |input: &Input| matches!(input.steps.first().map(|step| &step.act), Some(Act::Line(text)) if text.contains("BROKEN"));
         let small = shrink(&input, &mut Fake { left: 1_000, shows }).await;
         assert_eq!(small.steps.first().unwrap().act, Act::Line("BROKEN".to_owned()));

@@ -30,7 +30,7 @@ use tokio::runtime::Runtime;
 use super::{
     campaign::FuzzError,
     dice::Dice,
-    input::{Input, Step},
+    input::{Input, Manner, Step},
     mutate::Workshop,
     oracle::{self, Habits, Kind, Suspicion},
     place::{Keeper, Pace, Place},
@@ -38,7 +38,7 @@ use super::{
     seeds::{self, Ground},
 };
 use crate::{
-    conversation::{Bench, Deadlines, MemoryServer, Policy, StdioTarget, Target as Reached},
+    conversation::{Bench, Deadlines, MemoryServer, StdioTarget, Target as Reached},
     run::{RunOptions, scout},
     trace::Secrets,
     wire::Limits,
@@ -88,7 +88,7 @@ impl Target {
                 target: target.clone(),
                 bench: bench.clone(),
                 ground: Arc::new(ground),
-                policy: Policy::default(),
+                answers: Arc::default(),
                 keeper: keeper.clone(),
                 dual,
                 pace: Pace::default(),
@@ -132,7 +132,7 @@ impl Target {
         let ground = &era.place.ground;
         let (kind, transport) = (ground.era, ground.transport);
         self.runtime.block_on(async {
-            let mut life = Life::new(era.place.clone());
+            let mut life = Life::new(era.place.clone(), input.manner);
             // It was reached before: what can be in its way now is only what earlier runs left behind.
             if let Err(error) = life.begin().await {
                 return vec![oracle::unreachable(kind, transport, &error.kind.to_string())];
@@ -195,9 +195,9 @@ async fn habits(place: &Arc<Place>) -> Habits {
     const ROUNDS: usize = 6;
     let is_call = |step: &Step| step.message().is_some_and(|message| message.method == "tools/call");
     let steps: Vec<Step> = seeds::operations(&place.ground).into_iter().filter(is_call).collect();
-    let input = Input { era: place.ground.era, steps };
+    let input = Input { era: place.ground.era, manner: Manner::Prompt, steps };
     let mut habits = Habits::default();
-    let mut life = Life::new(place.clone());
+    let mut life = Life::new(place.clone(), Manner::Prompt);
     for _ in 0..ROUNDS {
         habits.note(&life.play(&input, PATIENCE, true).await);
     }

@@ -51,7 +51,11 @@ const NUMBERS: [&str; 40] = [
 ];
 
 /// Texts of the kinds that parsers, formatters and terminals stumble over.
-const TEXTS: [&str; 44] = [
+const TEXTS: [&str; 48] = [
+    "%",
+    "%zz",
+    "%2",
+    "{name}",
     "",
     " ",
     "a",
@@ -160,6 +164,27 @@ fn nested(dice: &mut Dice) -> Value {
     json!({ RAW: format!("{}1{}", open.repeat(depth), close.repeat(depth)) })
 }
 
+/// Arguments whose numbers and texts lie at the edges of what programs keep them in.
+pub(super) fn edges(value: &mut Value, dice: &mut Dice) {
+    match value {
+        Value::Object(members) => {
+            let names: Vec<String> = members.keys().cloned().collect();
+            for (_, member) in members.iter_mut() {
+                if member.is_string() && dice.once_in(6) {
+                    // A text that names another member, as templates do.
+                    *member = format!("{{{}}}", dice.pick(&names).map(String::as_str).unwrap_or_default()).into();
+                } else {
+                    edges(member, dice);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| edges(item, dice)),
+        Value::Number(_) if dice.below(3) > 0 => *value = number(dice),
+        Value::String(_) if dice.below(2) == 0 => *value = text(dice),
+        _ => {}
+    }
+}
+
 /// Changes one node of a value, chosen evenly. `given` are values that the server knows.
 pub(super) fn mutate(value: &mut Value, dice: &mut Dice, given: &[Value]) -> String {
     let mut pointers = Vec::new();
@@ -204,6 +229,7 @@ fn change(node: &mut Value, dice: &mut Dice, given: &[Value]) {
         return;
     }
     match node {
+        Value::Object(_) if dice.once_in(6) => edges(node, dice),
         Value::Object(members) => members_change(members, dice),
         Value::Array(items) => match dice.below(4) {
             0 => {
@@ -264,7 +290,7 @@ fn members_change(members: &mut Map<String, Value>, dice: &mut Dice) {
     }
 }
 
-fn changed_text(old: &str, dice: &mut Dice) -> Value {
+pub(super) fn changed_text(old: &str, dice: &mut Dice) -> Value {
     let (bytes, coding) = decoded(old);
     match dice.below(9) {
         // Numbers within what the text encodes: offsets of cursors, versions of states.

@@ -119,7 +119,7 @@ async fn drive(model: Arc<Model>, policy: Policy, most: usize) -> Vec<Value> {
     let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
     let first = talk.request(call.clone(), None).await.expect("a model takes what is sent");
     let mut shown = Vec::new();
-    talk.rounds(call, first, most, |result| shown.push(result.clone())).await.expect("a model takes what is sent");
+    talk.rounds(call, first, most, |_, result| shown.push(result.clone())).await.expect("a model takes what is sent");
     shown
 }
 

@@ -25,13 +25,17 @@ pub(super) static DEFINITION: Definition = Definition {
             by an HTTP status, closed or ended by us, sent after raw bytes, has an id beyond 2^53-1, or is an open \
             subscription.",
     rows: &[ONE],
-    make: || Box::new(Answers { silent: Bounded::new(1_024), drained: false }),
+    make: || Box::new(Answers { silent: Bounded::new(1_024), drained: false, gone: None, signalled: false }),
 };
 
 struct Answers {
     /// Requests whose silence was told.
     silent: Bounded<u64, ()>,
     drained: bool,
+    /// The event at which the server was gone by its own doing, and how.
+    gone: Option<(u64, String)>,
+    /// By us: how the process ends after that is no news.
+    signalled: bool,
 }
 
 impl Rule for Answers {
@@ -44,6 +48,14 @@ impl Rule for Answers {
                 if let Some(state) = context.exchange(*exchange) {
                     self.ended(event.seq, state, end, context, out);
                 }
+            }
+            // One cause is told once: every request that it left open is told in the same words, without its id.
+            Body::Exited(exit) if context.ended_by_us().is_none() && !self.signalled => {
+                self.gone = Some((event.seq, format!("the process ended ({exit})")));
+            }
+            Body::Signalled { .. } => self.signalled = true,
+            Body::StdoutEnded if context.ended_by_us().is_none() && self.gone.is_none() => {
+                self.gone = Some((event.seq, "the server closed stdout".to_owned()));
             }
             Body::Drained if context.transport() == Transport::Stdio => {
                 self.drained = true;
@@ -87,8 +99,13 @@ impl Answers {
             return;
         }
         self.silent.insert(request.key, ());
-        let id = clip(&request.id.to_string());
-        let message = format!("no answer to the request {} with the id {id}", request.method);
+        let method = &request.method;
+        let (seq, message) = match &self.gone {
+            Some((at, how)) if context.transport() == Transport::Stdio => {
+                (*at, format!("{how} before it answered the request {method}"))
+            }
+            _ => (seq, format!("no answer to the request {method} with the id {}", clip(&request.id.to_string()))),
+        };
         out.check(&ONE, context, Some(Breach::new(seq, "", message).about(Some(request.key))));
     }
 }

@@ -417,7 +417,10 @@ impl Context {
         let kept = id.to_string().len() + token.as_ref().map_or(0, |token| token.to_string().len()) + 200;
         let alike: Vec<RequestKey> = token
             .iter()
-            .flat_map(|token| self.with_token(token))
+            // 0 and "0" are two tokens.
+            .flat_map(|token| {
+                self.with_token(token).filter(|it| it.token.as_ref().is_some_and(|known| known.same(token)))
+            })
             .filter(|it| it.answered.is_none())
             .map(|it| it.key)
             .collect();

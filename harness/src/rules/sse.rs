@@ -205,7 +205,7 @@ impl Sse {
                 .with_token(&token)
                 .find(|request| request.token.as_ref().is_some_and(|given| given.same(&token)));
             if let Some(request) = request {
-                let foreign = !own(request.key) && request.exchange != Some(state.exchange);
+                let foreign = !own(request.key) && request.exchange != Some(state.exchange) && !request.shared_token;
                 let what =
                     || format!("progress for the request {} on the stream of another", clip(&request.id.to_string()));
                 let pointer = "/params/progressToken";
@@ -242,7 +242,7 @@ fn on_get(seen: &Seen<'_>, state: &ExchangeState, context: &Context, out: &mut V
         let given = context.with_token(&token).find(|it| it.token.as_ref().is_some_and(|given| given.same(&token)));
         running = given.filter(|request| {
             let stream = request.exchange.and_then(|exchange| context.exchange(exchange)).is_some_and(is_stream);
-            request.answered.is_none() && stream
+            request.answered.is_none() && stream && !request.shared_token
         });
     }
     let breach = running.map(|request| {

@@ -8,7 +8,7 @@ use mcp_conform_schemas::{Era, Revision};
 use super::{Breach, Context, Row, Rule, Shape, Verdicts, register::Definition, seen::clip};
 use crate::{
     trace::{Body, Direction, Event, Line, LineEnd},
-    wire::{Frame, Json, Message, NotAMessage},
+    wire::{Frame, Json, Message, NotAMessage, printable},
 };
 
 static PURE: Row = Row::both("stdio-stdout-only-messages", Revision::V2024_11_05, "stdio-stdout-only-mcp");
@@ -94,7 +94,10 @@ impl Stdout {
                 let breach = Breach::new(event.seq, "", "messages follow each other without a newline between them");
                 out.check(if context.era() == Era::Legacy { &TERMINATED } else { &ONE_LINE }, context, Some(breach));
             }
-            _ => out.check(&PURE, context, Some(foreign(event.seq, text))),
+            _ => {
+                let text = printable(frame.raw.trim_ascii());
+                out.check(&PURE, context, Some(foreign(event.seq, &text)));
+            }
         }
     }
 

@@ -66,7 +66,12 @@ fn named(seen: &Seen<'_>, index: usize, name: &str, context: &Context, out: &mut
             || *letter == ','
             || (modern && letter.is_ascii_punctuation() && foreign(letter))
     };
-    let told = |letter: char| breach(format!("the name {} holds {letter:?}", clip(name)));
+    let told = |letter: char| {
+        // What the reader puts in the place of bytes that are no UTF-8; the excerpt shows the bytes.
+        let what =
+            if letter == char::REPLACEMENT_CHARACTER { "bytes that are no text".into() } else { format!("{letter:?}") };
+        breach(format!("the name {} holds {what}", clip(name)))
+    };
     let strange = name.chars().find(special);
     out.check(&SPECIAL, context, strange.map(told));
     // What the row above says of a character is not said again.

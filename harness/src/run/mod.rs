@@ -15,5 +15,6 @@ pub use options::{Excused, HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;
 pub(crate) use results::requirement_infos;
 pub use runner::{Control, Progress, run};
+pub(crate) use scout::{Reached, reach};
 pub use scout::{Scouted, scout};
 pub use session::areas_of;

@@ -1,13 +1,20 @@
 //! What a run is asked to do, checked once: nothing behind here holds a bad value.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
-use globset::GlobSet;
-use mcp_conform_cases::ast::Case;
+use globset::{Glob, GlobSet};
+use mcp_conform_cases::{ast::Case, nearest};
 use mcp_conform_reports::model::CheckResult;
 use mcp_conform_schemas::Revision;
 use serde_json::Value;
 
+use super::runner::some_of;
 use crate::{
     conversation::{Deadlines, StdioTarget},
     process::CommandSpec,
@@ -84,6 +91,32 @@ pub struct HttpTarget {
     pub serve: Option<CommandSpec>,
 }
 
+impl RunOptions {
+    /// What the user names that no tool is called: a slip would go unnoticed. A server may list other tools another time,
+    /// so that it is told and no error.
+    pub(super) fn unknown_tools(&self, listed: &BTreeSet<String>) -> Vec<String> {
+        let globs = match &self.tools {
+            ToolChoice::Matching(_, globs) => globs.as_slice(),
+            ToolChoice::All | ToolChoice::None | ToolChoice::ReadOnly => &[],
+        };
+        let matches = |glob: &str| {
+            let matcher = Glob::new(glob).ok().map(|glob| glob.compile_matcher());
+            matcher.is_none_or(|matcher| listed.iter().any(|name| matcher.is_match(name)))
+        };
+        let unknown = globs.iter().filter(|glob| !matches(glob)).map(|glob| ("tools", glob));
+        let unnamed = self.tool_args.keys().filter(|name| !listed.contains(*name)).map(|name| ("tool-args", name));
+        let note = |(flag, name): (&str, &String)| {
+            let way_out = match nearest(name, listed.iter().map(String::as_str)).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None if listed.is_empty() => "the server lists none".to_owned(),
+                None => format!("listed are {}", some_of(&listed.iter().map(String::as_str).collect::<Vec<_>>())),
+            };
+            format!("--{flag} {name}: no tool is called so; {way_out}")
+        };
+        unknown.chain(unnamed).map(note).collect()
+    }
+}
+
 /// Whether a failure does not count, as the user has it.
 #[derive(Clone)]
 pub struct Excused(pub Arc<dyn Fn(&CheckResult) -> bool + Send + Sync>);
@@ -104,7 +137,8 @@ impl fmt::Debug for Excused {
 #[derive(Clone, Debug, Default)]
 pub enum ToolChoice {
     All,
-    Matching(GlobSet),
+    /// Those that match, too; with the globs as they were written.
+    Matching(GlobSet, Vec<String>),
     None,
     /// Those that say `readOnlyHint: true`.
     #[default]
@@ -117,7 +151,7 @@ impl ToolChoice {
         match self {
             Self::All => true,
             Self::None => false,
-            Self::Matching(globs) => globs.is_match(name) || read_only(tool),
+            Self::Matching(globs, _) => globs.is_match(name) || read_only(tool),
             Self::ReadOnly => read_only(tool),
         }
     }

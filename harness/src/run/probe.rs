@@ -133,7 +133,16 @@ pub(super) async fn revisions(
         out.extend(older.iter().map(|version| unsupported(*version, "initialize is not served".to_owned())));
     }
     out.push(match (&probed.legacy, newest) {
-        (_, Some(version)) => legacy_support(Revision::V2025_11_25, Negotiation::Version(version.to_string()), over),
+        (_, Some(version)) => {
+            let mut support = legacy_support(Revision::V2025_11_25, Negotiation::Version(version.to_string()), over);
+            if !support.supported {
+                support.how.push_str(&format!(
+                    "; it was judged by those requirements of {} that were in force in {version} already",
+                    Revision::V2025_11_25
+                ));
+            }
+            support
+        }
         (Err(error), None) => unsupported(Revision::V2025_11_25, error.kind.to_string()),
         (Ok(_), None) => unsupported(Revision::V2025_11_25, "no version was negotiated".to_owned()),
     });

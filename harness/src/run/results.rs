@@ -5,8 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use mcp_conform_cases::{Catalogue, Grade, Row};
-use mcp_conform_reports::model::{CheckResult, Evidence, RequirementInfo, Verdict};
+use mcp_conform_cases::{Catalogue, Contested, Grade, Row};
+use mcp_conform_reports::model::{CheckResult, ContestedInfo, Evidence, RequirementInfo, Verdict};
 use mcp_conform_schemas::Revision;
 
 use crate::{
@@ -148,7 +148,13 @@ impl RuleTally {
     }
 
     /// One pass, or one result a distinct violation, for each requirement of the rules; not verified without an occasion.
-    pub(super) fn results(self, place: Place, wanted: &dyn Fn(&str, &Row) -> bool) -> Vec<CheckResult> {
+    /// What belongs to a capability that is not declared is not applicable then, as it is for a case that needs it.
+    pub(super) fn results(
+        self,
+        place: Place,
+        capable: &dyn Fn(&str) -> bool,
+        wanted: &dyn Fn(&str, &Row) -> bool,
+    ) -> Vec<CheckResult> {
         let mut out = Vec::new();
         for info in rules::rules() {
             let names: BTreeSet<&'static str> = info
@@ -163,7 +169,8 @@ impl RuleTally {
                     continue;
                 }
                 let seen = self.seen.get(&(info.name, requirement));
-                out.extend(rule_results(info.name, requirement, place, row, seen));
+                let lacking = capability(row, place.version).filter(|path| !capable(path));
+                out.extend(rule_results(info.name, requirement, place, row, (seen, lacking)));
             }
         }
         out
@@ -205,7 +212,28 @@ impl Seen {
     }
 }
 
-fn rule_results(rule: &str, requirement: &str, place: Place, row: &Row, seen: Option<&Seen>) -> Vec<CheckResult> {
+/// The server's capability whose features the rows of an area are about.
+fn capability(row: &Row, version: Revision) -> Option<&'static str> {
+    match row.area {
+        "tools" => Some("tools"),
+        "resources" => Some("resources"),
+        "prompts" => Some("prompts"),
+        "logging" => Some("logging"),
+        "tasks" => Some("tasks"),
+        // Before that it had no name, and might be served all the same.
+        "completion" if version >= Revision::V2025_03_26 => Some("completions"),
+        _ => None,
+    }
+}
+
+/// What was seen of a requirement, and the capability that would bring it and is not declared.
+fn rule_results(
+    rule: &str,
+    requirement: &str,
+    place: Place,
+    row: &Row,
+    (seen, lacking): (Option<&Seen>, Option<&str>),
+) -> Vec<CheckResult> {
     let make = |verdict, message, evidence, occasions| {
         let mut result = result(rule, requirement, place, Some(row), verdict, message, String::new(), evidence, None);
         result.occasions = occasions;
@@ -216,6 +244,10 @@ fn rule_results(rule: &str, requirement: &str, place: Place, row: &Row, seen: Op
         return vec![make(Verdict::NotApplicable, message, Evidence::default(), 0)];
     }
     let Some(seen) = seen.filter(|seen| seen.occasions > 0 || !seen.broken.is_empty()) else {
+        if let Some(path) = lacking {
+            let message = format!("the server does not declare the capability {path}");
+            return vec![make(Verdict::NotApplicable, message, Evidence::default(), 0)];
+        }
         let message = "nothing came that it could have been seen on".to_owned();
         return vec![make(Verdict::NotVerified, message, Evidence::default(), 0)];
     };
@@ -250,6 +282,17 @@ fn rule_results(rule: &str, requirement: &str, place: Place, row: &Row, seen: Op
     out
 }
 
+/// The open questions that contested results name, once each.
+pub(crate) fn contested_infos(results: &[CheckResult]) -> Vec<ContestedInfo> {
+    let contested = || results.iter().filter(|result| result.verdict == Verdict::Contested);
+    let infos = Contested::all().iter().map(|contested| ContestedInfo {
+        item: format!("C{}", contested.item),
+        title: contested.title.to_owned(),
+        text: contested.text.replace("**", "").replace('`', ""),
+    });
+    infos.filter(|info| contested().any(|result| info.is_named_in(&result.message))).collect()
+}
+
 /// The requirements that occur in results, once each.
 pub(crate) fn requirement_infos(results: &[CheckResult]) -> Vec<RequirementInfo> {
     let keys: BTreeSet<(&str, &str)> = results.iter().map(|r| (r.revision.as_str(), r.requirement.as_str())).collect();
@@ -273,5 +316,38 @@ pub(super) fn cases_transport(transport: Transport) -> mcp_conform_cases::ast::T
     match transport {
         Transport::Http => mcp_conform_cases::ast::Transport::Http,
         Transport::Stdio => mcp_conform_cases::ast::Transport::Stdio,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_an_undeclared_capability_is_not_applicable() {
+        let place = |version| Place { revision: Revision::V2025_11_25, version, transport: Transport::Stdio };
+        let of = |version, capable: &dyn Fn(&str) -> bool| {
+            let results = RuleTally::default().results(place(version), capable, &|_, row| row.area == "completion");
+            results.into_iter().map(|result| result.verdict).collect::<BTreeSet<_>>()
+        };
+        let newest = Revision::V2025_11_25;
+        assert_eq!(of(newest, &|_| true), BTreeSet::from([Verdict::NotVerified]));
+        assert_eq!(of(newest, &|path| path != "completions"), BTreeSet::from([Verdict::NotApplicable]));
+        // The capability is younger than the method.
+        assert!(of(Revision::V2024_11_05, &|_| false).contains(&Verdict::NotVerified));
+    }
+
+    #[test]
+    fn an_open_question_is_explained_where_it_is_named() {
+        let place =
+            Place { revision: Revision::V2025_11_25, version: Revision::V2025_11_25, transport: Transport::Stdio };
+        let told = |verdict, message: &str| left_out("c", "r", place, verdict, message.to_owned(), None);
+        let infos = contested_infos(&[
+            told(Verdict::Contested, "it may be so (C30)"),
+            told(Verdict::Contested, "or so (contested: C5)"),
+            told(Verdict::NotVerified, "C7"),
+        ]);
+        assert_eq!(infos.iter().map(|info| info.item.as_str()).collect::<Vec<_>>(), ["C5", "C30"]);
+        assert!(infos.iter().all(|info| !info.title.is_empty() && !info.text.is_empty()));
     }
 }

@@ -10,7 +10,8 @@ use std::{
 
 use mcp_conform_cases::ast::ServedEras;
 use mcp_conform_reports::model::{
-    CheckResult, Cost, Omission, Report, RevisionSupport, Summary, Target as TargetInfo, TargetStatus, Tool, VERSION,
+    CheckResult, CheckTime, Cost, Omission, Report, RevisionSupport, Summary, Target as TargetInfo, TargetStatus, Tool,
+    VERSION,
 };
 use mcp_conform_schemas::Era;
 use tokio::{
@@ -143,6 +144,9 @@ pub(super) struct Found {
     pub(super) accepted: BTreeSet<String>,
     pub(super) refused: BTreeSet<String>,
     pub(super) notes: Vec<String>,
+    pub(super) times: Vec<CheckTime>,
+    /// Every tool that was listed, by any transport and in any era.
+    pub(super) listed: BTreeSet<String>,
     pub(super) done: usize,
     pub(super) total: usize,
 }
@@ -337,10 +341,18 @@ impl Runner {
         }
         for facts in &surface.tools {
             let name = facts.name().to_owned();
+            found.listed.insert(name.clone());
             match &facts.call {
                 CallState::Accepted => found.accepted.insert(name),
                 CallState::Refused(_) | CallState::NoArguments(_) => found.refused.insert(name),
                 CallState::NotAllowed | CallState::Slow => false,
+                CallState::Lost { came, .. } => {
+                    let note = format!("the call of the tool {name} got {}", came);
+                    if !found.notes.contains(&note) {
+                        found.notes.push(note);
+                    }
+                    false
+                }
             };
         }
     }
@@ -427,6 +439,13 @@ impl Runner {
             let what = format!("made-up arguments were not accepted by: {}", some_of(&refused));
             add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
         }
+        found.times.sort_by(|a, b| {
+            let key = |time: &CheckTime| (time.revision.clone(), time.check.clone(), time.transport.clone());
+            key(a).cmp(&key(b))
+        });
+        if !found.transports.is_empty() {
+            found.notes.extend(self.options.unknown_tools(&found.listed));
+        }
         found.transports.sort_by_key(|transport| transport.as_str() == Transport::Http.as_str());
         let options = &self.options;
         let revisions = probe::merge(found.revisions);
@@ -461,6 +480,8 @@ impl Runner {
             },
             revisions,
             requirements: results::requirement_infos(&results),
+            contested: results::contested_infos(&results),
+            times: found.times,
             summary: Summary::of(&results),
             results,
             cost: Cost {
@@ -494,7 +515,7 @@ fn add_omission(omissions: &mut Vec<Omission>, what: String, flag: &str) {
     }
 }
 
-fn some_of(names: &[&str]) -> String {
+pub(super) fn some_of(names: &[&str]) -> String {
     const MOST: usize = 8;
     let mut text = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
     if names.len() > MOST {

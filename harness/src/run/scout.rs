@@ -24,38 +24,53 @@ pub struct Scouted {
     pub events: Vec<Arc<Event>>,
 }
 
-/// Looks at both eras of a target, as far as their revisions are asked for. Where none is served, the reasons.
-pub async fn scout(target: &Target, bench: &Arc<Bench>, options: &RunOptions) -> Result<Vec<Scouted>, Vec<String>> {
+/// An era of a target, with a conversation that was opened with everything declared.
+#[derive(Debug)]
+pub(crate) struct Reached {
+    pub era: Era,
+    pub talk: Conversation,
+    /// The `DiscoverResult`, in the modern era.
+    pub discovered: Option<serde_json::Value>,
+}
+
+/// Opens a conversation in each era of a target that its revision is asked for. Beside them, why there are no others.
+pub(crate) async fn reach(target: &Target, bench: &Arc<Bench>, options: &RunOptions) -> (Vec<Reached>, Vec<String>) {
     let probed = probe(target, bench, &options.answers).await;
-    let mut talks: Vec<(Era, Conversation, Option<serde_json::Value>)> = Vec::new();
+    let mut reached = Vec::new();
     let mut reasons = Vec::new();
     let mut loose = Vec::new();
     match probed.legacy {
-        Ok(talk) => talks.push((Era::Legacy, talk, None)),
+        Ok(talk) => reached.push(Reached { era: Era::Legacy, talk, discovered: None }),
         Err(error) => {
             reasons.push(format!("2025-11-25: {}", error.kind));
             loose.extend(error.conversation);
         }
     }
     match (probed.modern.talk, probed.modern.discovered) {
-        (Some(talk), Some(result)) => talks.push((Era::Modern, talk, Some(result))),
+        (Some(talk), discovered @ Some(_)) => reached.push(Reached { era: Era::Modern, talk, discovered }),
         (talk, _) => {
             reasons.push(format!("2026-07-28: server/discover was answered with {}", probed.modern.instead));
             loose.extend(talk);
         }
     }
-    let mut out = Vec::new();
-    for (era, talk, discovered) in talks {
-        if options.revisions.contains(&era.judged()) {
-            let mut surface = offered(&talk, options, discovered.as_ref()).await;
-            // Those that take their time are ended with the conversation.
-            let _ = use_all(&talk, &mut surface).await;
-            out.push(Scouted { era, surface, events: talk.events() });
-        } else {
-            reasons.push(format!("{}: was not asked for", era.judged()));
-        }
-        loose.push(talk);
-    }
+    let (reached, unwanted): (Vec<_>, Vec<_>) =
+        reached.into_iter().partition(|reached| options.revisions.contains(&reached.era.judged()));
+    reasons.extend(unwanted.iter().map(|reached| format!("{}: was not asked for", reached.era.judged())));
+    loose.extend(unwanted.into_iter().map(|reached| reached.talk));
     futures_util::future::join_all(loose.iter().map(Conversation::end)).await;
+    (reached, reasons)
+}
+
+/// Looks at both eras of a target, as far as their revisions are asked for. Where none is served, the reasons.
+pub async fn scout(target: &Target, bench: &Arc<Bench>, options: &RunOptions) -> Result<Vec<Scouted>, Vec<String>> {
+    let (reached, reasons) = reach(target, bench, options).await;
+    let mut out = Vec::new();
+    for Reached { era, talk, discovered } in &reached {
+        let mut surface = offered(talk, options, discovered.as_ref()).await;
+        // Those that take their time are ended with the conversation.
+        let _ = use_all(talk, &mut surface).await;
+        out.push(Scouted { era: *era, surface, events: talk.events() });
+    }
+    futures_util::future::join_all(reached.iter().map(|reached| reached.talk.end())).await;
     if out.is_empty() { Err(reasons) } else { Ok(out) }
 }

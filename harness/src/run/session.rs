@@ -11,9 +11,9 @@ use mcp_conform_cases::{
     Catalogue, Row,
     ast::{Case, Need, Step},
 };
-use mcp_conform_reports::model::{CheckResult, Verdict};
+use mcp_conform_reports::model::{CheckResult, CheckTime, Verdict};
 use mcp_conform_schemas::{Era, Revision};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 use super::{
     results::{self, Place, RuleTally, cases_transport},
@@ -104,7 +104,9 @@ impl Runner {
     /// Takes what the rules saw into the report; `whole` when every conversation was folded.
     pub(super) fn close(&self, session: &Session, whole: bool) {
         let Some(tally) = lock(&session.tally).take() else { return };
-        let mut results = tally.results(session.place, &|rule, row| self.wants_row(rule, row));
+        let surface = session.stage.surface();
+        let capable = |path: &str| surface.has_capability(path);
+        let mut results = tally.results(session.place, &capable, &|rule, row| self.wants_row(rule, row));
         // An occasion that did not come might have come later.
         results.retain(|result| whole || result.verdict != Verdict::NotVerified);
         self.found().results.extend(results);
@@ -133,6 +135,7 @@ impl Runner {
             fixture: stage.fixture,
             http: session.place.transport == Transport::Http,
         };
+        let started = Instant::now();
         let values = match meet(case.needs.iter().map(|need| &need.node), ground) {
             Ok(values) => values,
             Err(Unmet::NotApplicable(reason)) => {
@@ -149,6 +152,12 @@ impl Runner {
             to_end.into_iter().for_each(|talk| self.end(session, talk));
             outcome = self.alone(case, session.place, outcome, alone);
         }
+        self.found().times.push(CheckTime {
+            check: case.id.node.clone(),
+            revision: session.place.revision.to_string(),
+            transport: session.place.transport.as_str().to_owned(),
+            seconds: started.elapsed().as_secs_f64(),
+        });
         let mut results = Vec::new();
         for verdict in outcome.verdicts {
             if !self.reaches(&verdict.requirement, session.place) {
@@ -288,7 +297,7 @@ impl Runner {
         let place = Place { revision: era.judged(), version: era.judged(), transport: talk.transport() };
         let mut tally = RuleTally::default();
         tally.add(rules::judge(&events), &events, file.as_deref(), &self.options.repro);
-        let mut results = tally.results(place, &|rule, row| self.wants_row(rule, row));
+        let mut results = tally.results(place, &|_| true, &|rule, row| self.wants_row(rule, row));
         results.retain(|result| matches!(result.verdict, Verdict::Fail | Verdict::Warn | Verdict::Contested));
         self.add(results);
     }

@@ -65,6 +65,8 @@ pub enum CallState {
     NoArguments(String),
     /// It was called and refused the arguments, or did not answer: what came.
     Refused(String),
+    /// It was called, and the server ended or what came went beyond our limits: what came.
+    Lost { came: String, ended: bool },
     /// It was called and takes its time: what comes of it is not waited for.
     Slow,
 }
@@ -72,6 +74,11 @@ pub enum CallState {
 impl ToolFacts {
     pub fn name(&self) -> &str {
         self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// It says that it changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
     }
 
     /// Whether a case may call it and expect service.
@@ -99,6 +106,7 @@ impl ToolFacts {
             && (!kind.task || self.task())
             && (!kind.changes_list || self.changes_list)
             && (!kind.required_argument || self.required_argument())
+            && (!kind.nothing_required || self.requires_nothing())
             && (!kind.output_schema || self.tool.get("outputSchema").is_some())
     }
 
@@ -118,6 +126,12 @@ impl ToolFacts {
         // A tool that has to be called as a task refuses a plain call, whatever its arguments are.
         let task_alone = kind.task && matches!(self.call, CallState::Refused(_)) && self.support() == Some("required");
         self.callable() || task_alone || (self.call == CallState::Slow && wanted)
+    }
+
+    /// By its schema alone, so that it is known of a tool that was not called, too.
+    pub fn requires_nothing(&self) -> bool {
+        let required = self.tool.pointer("/inputSchema/required").and_then(Value::as_array);
+        required.is_none_or(Vec::is_empty)
     }
 
     fn required_argument(&self) -> bool {
@@ -152,6 +166,12 @@ impl Surface {
             .iter()
             .filter_map(|facts| Some((facts.name().to_owned(), facts.tool.get("inputSchema")?.clone())));
         Arc::new(schemas.collect())
+    }
+
+    /// Whether no tool that was called could be used, because the server ended.
+    pub fn calls_end_it(&self) -> bool {
+        let ended = |facts: &ToolFacts| matches!(&facts.call, CallState::Lost { ended: true, .. });
+        self.tools.iter().any(ended) && !self.tools.iter().any(ToolFacts::callable)
     }
 
     /// Tools that had not answered when the survey was over.

@@ -42,7 +42,7 @@ const STAGGER_STDIO: Duration = Duration::from_secs(1);
 const STAGGER_HTTP: Duration = Duration::from_millis(300);
 
 /// Asks an open conversation that declared everything for what the server offers.
-pub(super) async fn offered(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
+pub(crate) async fn offered(talk: &Conversation, options: &RunOptions, discovered: Option<&Value>) -> Surface {
     talk.mark("", "survey", "");
     let mut surface = Surface { version: talk.negotiated(), session: talk.session().is_some(), ..Surface::default() };
     match discovered {
@@ -79,7 +79,7 @@ pub(super) async fn offered(talk: &Conversation, options: &RunOptions, discovere
 }
 
 /// Uses what is offered, and gives the calls that are not waited for: they are to be answered before the conversation ends.
-pub(super) async fn use_all(talk: &Conversation, surface: &mut Surface) -> Vec<(String, Ticket)> {
+pub(crate) async fn use_all(talk: &Conversation, surface: &mut Surface) -> Vec<(String, Ticket)> {
     talk.mark("", "survey", "");
     let listening = listen(talk, surface).await;
     let late = call_tools(talk, surface).await;
@@ -151,7 +151,7 @@ pub(super) fn server_name(info: &Value) -> Option<String> {
     Some(format!("{name} {version}").trim().to_owned())
 }
 
-fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
+pub(crate) fn facts(tool: Value, options: &RunOptions) -> ToolFacts {
     let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let schema = tool.get("inputSchema").cloned().unwrap_or_else(|| json!({"type": "object"}));
     let given = options.tool_args.get(&name).cloned();
@@ -251,7 +251,13 @@ async fn call_tools(talk: &Conversation, surface: &mut Surface) -> Vec<(String, 
     let mut called: Vec<(usize, u64)> = Vec::new();
     for index in 0..surface.tools.len() {
         let Some(facts) = surface.tools.get(index) else { continue };
-        if !matches!(facts.call, CallState::Refused(_)) || !talk.link().is_open() {
+        if !matches!(facts.call, CallState::Refused(_)) {
+            continue;
+        }
+        if !talk.link().is_open() {
+            if let Some(facts) = surface.tools.get_mut(index) {
+                facts.call = CallState::Lost { came: "nothing, because the server had ended".to_owned(), ended: true };
+            }
             continue;
         }
         let call = tool_call(talk, surface, facts, facts.arguments.clone());
@@ -391,7 +397,7 @@ fn note_messages(talk: &Conversation, surface: &mut Surface, index: usize, from:
 async fn learn(talk: &Conversation, surface: &mut Surface, index: usize, ticket: &Ticket, answer: Answer, call: Call) {
     let Some(facts) = surface.tools.get_mut(index) else { return };
     facts.progress |= reports_progress(talk, ticket);
-    let note = |result: &Value| {
+    let note = |_: &Answer, result: &Value| {
         facts.call = CallState::Accepted;
         facts.state |= result.get("requestState").is_some();
         let requests = result.get("inputRequests").and_then(Value::as_object);
@@ -411,6 +417,9 @@ async fn learn(talk: &Conversation, surface: &mut Surface, index: usize, ticket:
         Some(result) => {
             let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
             CallState::Refused(format!("it answered with isError: {}", first_line(text)))
+        }
+        None if matches!(answer.kind, AnswerKind::Closed | AnswerKind::Unread) => {
+            CallState::Lost { came: answer.describe(), ended: answer.kind == AnswerKind::Closed }
         }
         None => CallState::Refused(format!("it was answered with {}", answer.describe())),
     };

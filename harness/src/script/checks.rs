@@ -127,10 +127,18 @@ fn list_method(round: &Round, step: &NamedCheck) -> Result<(String, &'static str
 
 /// Makes verdicts of what the roles saw in one conversation. `subject` is what they are about outside a loop.
 fn tell(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conversation, subject: &str, said: Vec<Said>) {
-    for said in said {
+    let events = talk.events();
+    let unread = |sources: &Sources| {
+        let event = sources.received.and_then(|seq| events.get(usize::try_from(seq).ok()?));
+        event.and_then(|event| event.message()).is_some_and(|view| view.frame.is_unread())
+    };
+    for mut said in said {
+        if said.word.is_breach() && unread(&said.sources) {
+            said.word = Word::NotVerified;
+        }
         let Some((_, requirement)) = step.judges.iter().find(|(role, _)| role.node == said.role) else { continue };
         let Some(requirement) = requirement.of(player.stage.revision) else { continue };
-        let evidence = player.evidence(said.word, &talk.events(), &said.sources);
+        let evidence = player.evidence(said.word, &events, &said.sources);
         player.say(CaseVerdict {
             requirement: requirement.node.clone(),
             word: said.word,

@@ -6,7 +6,7 @@ use mcp_conform_reports::model::{Evidence, Excerpt};
 
 use crate::{
     trace::{Body, Event, Headers},
-    wire::{Frame, Span},
+    wire::{Frame, Span, printable},
 };
 
 /// Characters of a message that an excerpt keeps; renderers cut further around the caret.
@@ -153,25 +153,4 @@ fn caret(raw: &[u8], span: Span) -> Option<(usize, usize)> {
     let before = printable(raw.get(..span.start)?).chars().count();
     let inside = printable(raw.get(span.start..span.end)?).chars().count();
     (before < LONGEST).then_some((before, inside.max(1)))
-}
-
-/// Text with every byte that is no printable character escaped as `\xNN`.
-pub fn printable(raw: &[u8]) -> String {
-    let mut out = String::with_capacity(raw.len());
-    for chunk in raw.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() {
-                let mut buffer = [0; 4];
-                for byte in c.encode_utf8(&mut buffer).bytes() {
-                    out.push_str(&format!("\\x{byte:02x}"));
-                }
-            } else {
-                out.push(c);
-            }
-        }
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    out
 }

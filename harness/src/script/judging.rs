@@ -87,6 +87,12 @@ impl Player<'_> {
             let reason = "the server ends after ordinary requests, too, so that its end says nothing here";
             return plain(Word::NotVerified, reason.to_owned());
         }
+        let call = scene.ticket.as_ref().is_some_and(|ticket| ticket.method == "tools/call");
+        if sight.answer.kind == AnswerKind::Closed && call && self.stage.surface().calls_end_it() {
+            let reason =
+                "the server ends when its tools are called as they should be, too, so that its end says nothing here";
+            return plain(Word::NotVerified, reason.to_owned());
+        }
         if let Some(given) = &judgement.given
             && let Err(unlike) = sight.check(given, &round.values)
         {

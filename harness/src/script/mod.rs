@@ -14,7 +14,7 @@ mod values;
 mod verdict;
 
 pub use checks::{CheckInfo, checks};
-pub use evidence::{Sources, evidence, excerpt, printable};
+pub use evidence::{Sources, evidence, excerpt};
 pub use judging::each_requirement;
 pub use needs::{Ground, Unmet, meet};
 pub use player::play;

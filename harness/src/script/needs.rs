@@ -83,6 +83,10 @@ pub fn meet<'a>(needs: impl Iterator<Item = &'a Need>, ground: Ground<'_>) -> Re
 }
 
 fn missing_tool(kind: &ToolKind, taken: usize, surface: &Surface) -> Unmet {
+    // What the list says needs no call: where every tool wants arguments there is nothing to look at.
+    if kind.nothing_required && !surface.tools.is_empty() && !surface.tools.iter().any(ToolFacts::requires_nothing) {
+        return Unmet::NotApplicable("every tool of the server requires an argument".to_owned());
+    }
     let another = if taken == 0 { "" } else { "other " };
     let mut what = format!("no {another}tool was found that could be called");
     if let Some(asks) = kind.asks {
@@ -106,6 +110,9 @@ fn missing_tool(kind: &ToolKind, taken: usize, surface: &Surface) -> Unmet {
     }
     if kind.required_argument {
         what.push_str(" with a required argument");
+    }
+    if kind.nothing_required {
+        what.push_str(" without arguments");
     }
     if kind.output_schema {
         what.push_str(" with an outputSchema");

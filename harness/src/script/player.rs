@@ -139,8 +139,8 @@ impl Player<'_> {
         self.gathered().outcome.verdicts.push(verdict);
     }
 
-    pub(super) fn keep_snapshot(&self, name: &str, value: Value) {
-        self.gathered().outcome.snapshots.push((name.to_owned(), value));
+    pub(super) fn keep_snapshot(&self, name: &str, answer: Answer) {
+        self.gathered().outcome.snapshots.push((name.to_owned(), answer));
     }
 
     pub(super) fn known_control(&self, key: &str) -> Option<Control> {

@@ -48,6 +48,12 @@ impl Unlike {
 
 impl Sight {
     pub(super) fn check(&self, see: &See, values: &Values) -> Result<(), Unlike> {
+        // What was not read proves nothing, either way; that something came is all that is known.
+        let any = matches!(see.class, Some(Class::Answered | Class::Anything));
+        if self.answer.kind == AnswerKind::Unread && !(any && *see == See { class: see.class, ..See::default() }) {
+            let message = format!("{} came", self.answer.describe());
+            return Err(Unlike { unbound: true, ..Unlike::whole(message) });
+        }
         if let Some(over) = see.over
             && (over == Transport::Http) != self.headers.is_some()
         {

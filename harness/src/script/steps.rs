@@ -93,8 +93,10 @@ impl Player<'_> {
             }
             Step::Snapshot { of, name } => {
                 let handle = round.handle(of)?;
-                let message = handle.answer.as_ref().and_then(Answer::message).unwrap_or_default();
-                self.keep_snapshot(name, message);
+                // What was not awaited has no answer to keep; whoever keeps snapshots tells.
+                if let Some(answer) = handle.answer {
+                    self.keep_snapshot(name, answer);
+                }
                 Ok(())
             }
         }
@@ -422,6 +424,10 @@ impl Player<'_> {
         }
         if handle.answer.as_ref().is_some_and(|answer| answer.kind == AnswerKind::Closed) {
             self.stage.look_if_frail().await;
+            if handle.ticket.method == "tools/call" {
+                // What sound calls do is the control.
+                self.stage.used().await;
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use mcp_conform_reports::model::Evidence;
 
+use crate::conversation::Answer;
+
 /// One verdict of a case on one requirement and subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseVerdict {
@@ -38,7 +40,7 @@ impl Word {
 pub struct CaseOutcome {
     pub verdicts: Vec<CaseVerdict>,
     /// Answers that the script wants kept, by name.
-    pub snapshots: Vec<(String, serde_json::Value)>,
+    pub snapshots: Vec<(String, Answer)>,
     /// A conversation that others had used before took part.
     pub shared: bool,
 }

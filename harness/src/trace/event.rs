@@ -4,7 +4,7 @@
 //! [`Recorder`](super::Recorder) makes them. Messages are kept as [`Frame`]s, whose raw bytes are the truth: the file form
 //! keeps the bytes and reads the frames again.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use mcp_conform_schemas::{Era, Revision};
@@ -168,6 +168,30 @@ pub struct Exit {
     pub code: Option<i32>,
     /// Signal number on Unix.
     pub signal: Option<i32>,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit status {code}"),
+            (None, Some(signal)) => {
+                // Those that a broken server dies of; their numbers are the same on Linux and macOS.
+                let name = match signal {
+                    2 => ", SIGINT",
+                    4 => ", SIGILL",
+                    6 => ", SIGABRT",
+                    8 => ", SIGFPE",
+                    9 => ", SIGKILL",
+                    11 => ", SIGSEGV",
+                    13 => ", SIGPIPE",
+                    15 => ", SIGTERM",
+                    _ => "",
+                };
+                write!(f, "signal {signal}{name}")
+            }
+            (None, None) => f.write_str("exit status unknown"),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -10,14 +10,14 @@ use mcp_conform_reports::model::TargetStatus;
 use super::{
     answer::excerpt,
     connect::{CONNECT, RESOLVE, TLS_FAILED},
-    serve::{ServeError, exit_text},
+    serve::ServeError,
 };
 use crate::{
     process::{StartError, StartErrorKind},
     trace::{
         Body, Channel, Direction, Event, Exchange, ExchangeEnd, Exit, HttpBody, HttpRequest, HttpResponse, LineEnd,
     },
-    wire::Message,
+    wire::{Message, escaped},
 };
 
 /// What is wrong with a target, and the way out.
@@ -105,6 +105,11 @@ fn stdio(events: &[Arc<Event>]) -> Diagnosis {
         Body::DeadlinePassed(_) | Body::Signalled { .. } => Some(None),
         _ => None,
     });
+    if closed_stdout(events) {
+        let message = "the server closed its standard output, on which answers are due, before it gave one, and did not end \
+                       by itself; look for what closes or replaces stdout";
+        return Diagnosis { status: TargetStatus::NoAnswer, message: message.to_owned(), evidence: output.lines() };
+    }
     if let Some(Some(exit)) = first {
         return exited(exit, &output);
     }
@@ -130,20 +135,34 @@ fn stdio(events: &[Arc<Event>]) -> Diagnosis {
         return Diagnosis { status: TargetStatus::NotMcp, message, evidence: output.lines() };
     }
     let waited = events.iter().find_map(|event| match &event.body {
-        Body::DeadlinePassed(passed) => Some(format!(" within {:?}", passed.after)),
+        Body::DeadlinePassed(passed) => Some(format!(" within {:.1} s", passed.after.as_secs_f64())),
         _ => None,
     });
     let message = format!(
-        "the server started but gave no answer{}; if it only needs longer, raise --patience",
+        "the server started but gave no answer{}; if it only needs longer, raise --start-timeout",
         waited.unwrap_or_default()
     );
     Diagnosis { status: TargetStatus::NoAnswer, message, evidence: output.lines() }
 }
 
+/// Stdout came to its end while the process went on, until we closed its stdin or sent a signal.
+fn closed_stdout(events: &[Arc<Event>]) -> bool {
+    let mut closed = false;
+    for event in events {
+        match &event.body {
+            Body::StdoutEnded => closed = true,
+            Body::StdinClosed | Body::Signalled { .. } => return closed,
+            Body::Exited(_) => return false,
+            _ => {}
+        }
+    }
+    closed
+}
+
 fn exited(exit: &Exit, output: &Output) -> Diagnosis {
-    let mut evidence = vec![exit_text(exit)];
+    let mut evidence = vec![exit.to_string()];
     evidence.extend(output.lines());
-    let how = exit_text(exit);
+    let how = exit;
     if let Some(line) = output.wish() {
         let message = format!(
             "the server ended before it answered ({how}) and seems to want configuration: {}; give arguments with its \
@@ -174,14 +193,13 @@ impl Output {
             match &event.body {
                 Body::Stderr(bytes) => stderr.extend_from_slice(bytes),
                 Body::Line(line) if line.direction == Direction::In && stdout.len() < LINES => {
-                    let text =
-                        readable(&String::from_utf8_lossy(line.frame.raw.get(..1000).unwrap_or(&line.frame.raw)));
+                    let text = readable(&escaped(line.frame.raw.get(..1000).unwrap_or(&line.frame.raw)));
                     stdout.extend(Some(text).filter(|text| !text.is_empty()));
                 }
                 _ => {}
             }
         }
-        let text = String::from_utf8_lossy(&stderr);
+        let text = escaped(&stderr);
         let lines: Vec<String> = text.lines().map(readable).filter(|line| !line.is_empty()).collect();
         let from = lines.len().saturating_sub(LINES);
         Self { stderr: lines.get(from..).unwrap_or_default().to_vec(), stdout }
@@ -419,12 +437,12 @@ impl<'a> Exchanges<'a> {
         const LINES: usize = 5;
         let mut lines = vec![format!("{} HTTP {}", self.method(response.exchange).unwrap_or("?"), response.status)];
         for name in SHOWN {
-            let values = response.headers.all(name).map(|value| readable(&String::from_utf8_lossy(value)));
+            let values = response.headers.all(name).map(|value| readable(&escaped(value)));
             lines.extend(values.map(|value| format!("{name}: {value}")));
         }
         let body = self.bodies.iter().find(|body| body.exchange == response.exchange);
         if let Some(body) = body {
-            let text = String::from_utf8_lossy(body.raw.get(..4000).unwrap_or(&body.raw)).into_owned();
+            let text = escaped(body.raw.get(..4000).unwrap_or(&body.raw));
             lines.extend(text.lines().map(readable).filter(|line| !line.is_empty()).take(LINES));
         }
         lines
@@ -536,7 +554,11 @@ mod tests {
         ] {
             assert_is(config(stderr), NeedsConfiguration, &["--env", "status 1"]);
         }
-        assert_is(process("", "starting", &[deadline(), exit(0)]), NoAnswer, &["within 5s", "--patience"]);
+        assert_is(process("", "starting", &[deadline(), exit(0)]), NoAnswer, &["within 5.0 s", "--start-timeout"]);
+        // A process that ends closes its stdout, too; one that goes on has to be told apart.
+        assert_is(process("", "", &[Body::StdoutEnded, exit(3), Body::StdinClosed]), Exited, &["status 3"]);
+        let closed = process("", "", &[Body::StdoutEnded, Body::StdinClosed, exit(0)]);
+        assert_is(closed, NoAnswer, &["closed its standard output"]);
         assert_is(process("Welcome!\n> ", "", &[deadline()]), NotMcp, &["`Welcome!`"]);
         let serving = process("", "Server listening on http://localhost:3000/mcp.", &[deadline()]);
         assert_is(serving, NotMcp, &["--serve", "--url http://localhost:3000/mcp"]);

@@ -32,7 +32,7 @@ pub enum ServeError {
     Start(#[from] StartError),
     #[error("something listens at {0} already, and would be judged in place of the server")]
     Taken(String),
-    #[error("the server ended before it listened at {at}: {}", exit_text(.exit))]
+    #[error("the server ended before it listened at {at}: {exit}")]
     Exited { at: String, exit: Exit },
     #[error("the server does not listen at {at} after {after:?}")]
     NotListening { at: String, after: Duration },
@@ -121,13 +121,4 @@ impl Served {
 /// Host and port.
 fn place(url: &Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
-}
-
-/// An exit in words.
-pub(super) fn exit_text(exit: &Exit) -> String {
-    match (exit.code, exit.signal) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => format!("ended by signal {signal}"),
-        (None, None) => "exit status unknown".to_owned(),
-    }
 }

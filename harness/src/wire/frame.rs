@@ -12,6 +12,7 @@ use super::json::{Json, JsonKind, Member, Span, member};
 use super::limits::{LimitKind, Limits};
 use super::lines::Line;
 use super::number::Number;
+use super::printable::escaped;
 use super::reader::examine;
 use super::scan::find;
 
@@ -167,6 +168,12 @@ impl Frame {
     /// What the message is, or at least seems to be.
     pub fn likely(&self) -> &Message {
         self.salvaged.as_ref().unwrap_or(&self.message)
+    }
+
+    /// Whether a limit of ours kept us from reading it: nothing may be concluded from what it holds.
+    pub fn is_unread(&self) -> bool {
+        let ours = |kind| matches!(kind, DefectKind::OurLimit(limit) if limit != LimitKind::Defects);
+        self.json.is_none() && self.defects.iter().any(|defect| ours(defect.kind))
     }
 
     pub fn has(&self, kind: DefectKind) -> bool {
@@ -352,8 +359,8 @@ fn hex(bytes: &[u8]) -> String {
 fn excerpt(bytes: &[u8]) -> String {
     const SHOWN: usize = 60;
     match bytes.get(..SHOWN) {
-        Some(head) if head.len() < bytes.len() => format!("{}…", String::from_utf8_lossy(head)),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        Some(head) if head.len() < bytes.len() => format!("{}…", escaped(head)),
+        _ => escaped(bytes),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::limits::{LimitKind, Limits};
+use super::printable::escaped;
 use super::scan::find;
 
 #[derive(Debug)]
@@ -383,8 +384,8 @@ struct Fields {
 fn excerpt(bytes: &[u8]) -> String {
     const SHOWN: usize = 40;
     match bytes.get(..SHOWN) {
-        Some(head) if head.len() < bytes.len() => format!("{}…", String::from_utf8_lossy(head)),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        Some(head) if head.len() < bytes.len() => format!("{}…", escaped(head)),
+        _ => escaped(bytes),
     }
 }
 

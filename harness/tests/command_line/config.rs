@@ -32,8 +32,15 @@ fn what_is_wrong_in_the_configuration_is_told_with_the_way_out() {
     with("[servers.a]\ncommand = \"x\"\n[servers.b]\nurl = \"http://x\"\n", &[], &["2 servers", "--name: a, b"]);
     with("[servers.main]\ncommand = \"x\"\n", &["--name", "mian"], &["mcp-conform.toml", "did you mean main?"]);
     with("[profiles.night]\n", &["--profile", "nihgt"], &["did you mean night?"]);
-    with("[servers.a]\ncommand = \"\"\n", &[], &["--server"]);
-    with("[run]\nreports = [\"jsn:x\"]\n[servers.a]\ncommand = \"x\"\n", &[], &["jsn", "json"]);
+    with("[servers.a]\ncommand = \"\"\n", &[], &["mcp-conform.toml:2: command"]);
+    with("[servers.a]\ncommand = \"x\"\nargs = []\n", &[], &["mcp-conform.toml:3", "arguments stand in command"]);
+    with("[servers.a]\ncommand = \"x\"\n[run]\ntimeout = -3\n", &[], &["mcp-conform.toml:4: timeout -3: is no time"]);
+    with("[run]\ntimeout = 3\n[servers.a]\ncommand = \"x\"\n", &["--timeout=-3"], &["--timeout -3: is no time"]);
+    with(
+        "[run]\nreports = [\"jsn:x\"]\n[servers.a]\ncommand = \"x\"\n",
+        &[],
+        &["mcp-conform.toml:2: reports", "jsn", "json"],
+    );
     let cli = Cli::new();
     cli.run(["run", "--config", "none.toml"]).refused(&["none.toml cannot be read"]);
     cli.run(["run", "--profile", "night"]).refused(&["there is none", "init"]);

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod bad_calls;
 mod baseline;
 mod comfort;
 mod config;
@@ -17,5 +18,6 @@ mod repro;
 mod requirements;
 mod secrets;
 mod server;
+mod snapshot;
 mod url;
 mod usage;

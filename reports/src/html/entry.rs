@@ -3,7 +3,7 @@
 use crate::excerpt;
 use crate::key;
 use crate::merge::{self, Finding, Variant};
-use crate::model::{Excerpt, Excuse, Report, Verdict};
+use crate::model::{ContestedInfo, Excerpt, Excuse, Report, Verdict};
 use crate::plain;
 use crate::text;
 
@@ -48,6 +48,8 @@ pub(super) struct Entry {
     pub(super) variants: Vec<View>,
     pub(super) more: String,
     pub(super) fix: String,
+    /// Both readings of the open questions that it names.
+    pub(super) contested: Vec<String>,
 }
 
 pub(super) struct Link {
@@ -80,10 +82,10 @@ pub(super) fn entries(
     let findings = merge::merge(report, wanted);
     let left = findings.len().saturating_sub(bounds.entries) as u64;
     let shown = findings.iter().take(bounds.entries).enumerate();
-    (shown.map(|(index, finding)| entry(finding, format!("{prefix}f{index}"), bounds)).collect(), left)
+    (shown.map(|(index, finding)| entry(report, finding, format!("{prefix}f{index}"), bounds)).collect(), left)
 }
 
-fn entry(finding: &Finding<'_>, id: String, bounds: Bounds<'_>) -> Entry {
+fn entry(report: &Report, finding: &Finding<'_>, id: String, bounds: Bounds<'_>) -> Entry {
     let mut revisions: Vec<&str> = finding.results().map(|result| result.revision.as_str()).collect();
     let mut transports: Vec<&str> = finding.results().map(|result| result.transport.as_str()).collect();
     for list in [&mut revisions, &mut transports] {
@@ -129,7 +131,18 @@ fn entry(finding: &Finding<'_>, id: String, bounds: Bounds<'_>) -> Entry {
             String::new()
         },
         fix: shown(fix.unwrap_or_default(), MESSAGE),
+        contested: contested(report, finding),
     }
+}
+
+/// The open questions that a contested finding names, with both readings.
+fn contested(report: &Report, finding: &Finding<'_>) -> Vec<String> {
+    if finding.verdict != Verdict::Contested {
+        return Vec::new();
+    }
+    let named = |info: &&ContestedInfo| finding.results().any(|result| info.is_named_in(&result.message));
+    let told = |info: &ContestedInfo| shown(&format!("{}: {}. {}", info.item, info.title, info.text), 2 * MESSAGE);
+    report.contested.iter().filter(named).map(told).collect()
 }
 
 /// One line that says what it is about without opening it.

@@ -168,6 +168,18 @@ pub(crate) fn everything() -> Report {
         flag: "--tools all, or --tools GLOB for some".into(),
     }];
     report.notes = vec!["capabilities seen: tools, prompts, resources, logging, completions".into()];
+    report.contested = vec![ContestedInfo {
+        item: "C20".into(),
+        title: "Integers that a double cannot hold".into(),
+        text: "JSON sets no limit, most parsers do. Open: the nearest double. Fails: a string.".into(),
+    }];
+    let time = |check: &str, revision: &str, seconds| CheckTime {
+        check: check.into(),
+        revision: revision.into(),
+        transport: "stdio".into(),
+        seconds,
+    };
+    report.times = vec![time("near-miss", "2026-07-28", 1.25), time("big-id", "2026-07-28", 0.0321)];
     finish(report)
 }
 
@@ -344,6 +356,8 @@ pub(crate) fn empty() -> Report {
         summary: Summary::default(),
         cost: Cost { process_starts: 4, requests: 1_234, waited_s: 2.0, took_s: 3.4567 },
         requirements: vec![],
+        contested: Vec::new(),
+        times: Vec::new(),
         omissions: vec![],
         notes: vec![],
         features: vec![],
