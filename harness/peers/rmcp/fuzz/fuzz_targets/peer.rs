@@ -1,8 +1,8 @@
 //! The server on rmcp, fuzzed in this process: libFuzzer sees the coverage of the server and of the SDK, and mcp-conform says
 //! what to send and what is wrong.
 //!
-//! `cargo +nightly fuzz run peer` in `harness/peers/rmcp`; what it finds lies in `fuzz/artifacts`, and
-//! `cargo +nightly fuzz run peer FILE` shows it again.
+//! `cargo +nightly fuzz run -s none peer` in `harness/peers/rmcp`; what it finds lies in `fuzz/artifacts`, and the same with the
+//! name of such a file shows it again. With the address sanitizer, which is for unsafe code, it is many times slower.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -11,8 +11,9 @@ use mcp_conform::fuzz::{Target, in_memory};
 use rmcp::ServiceExt;
 use rmcp_peer::Peer;
 
-/// What `harness/peers/expected/rmcp-stdio.json` tells of this server already.
-const KNOWN: [&str; 0] = [];
+/// What was found and is true: until the first request besides `server/discover`, rmcp gives up serving at any notification,
+/// and a server written as its documentation shows exits. A panic stops libFuzzer nonetheless.
+const KNOWN: [&str; 1] = ["own/fuzz-death"];
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let server = in_memory(|stdin, stdout| async {
