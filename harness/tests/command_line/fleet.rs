@@ -90,7 +90,7 @@ fn what_is_wrong_is_told_before_anything_starts() {
     with(
         &format!("{fine}env = {{ A = \"env:NOT_SET_ANYWHERE\" }}\n"),
         &[],
-        &["a: --env", "NOT_SET_ANYWHERE is not set"],
+        &["a: fleet.toml:3: env", "NOT_SET_ANYWHERE is not set"],
     );
     with(fine, &["--report", "junit"], &["does not tell of several servers"]);
     with(fine, &["--config", "x.toml"], &["is a configuration itself"]);

@@ -12,6 +12,7 @@ mod ending;
 mod explain;
 mod fixture;
 mod fleet;
+mod fuzz;
 mod output;
 mod report;
 mod repro;

@@ -1,0 +1,85 @@
+//! `mcp-conform fuzz` as a user runs it.
+
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::fixture::{BINARY, Cli, reference};
+
+const QUICK: [&str; 8] = ["--revision", "2025-11-25", "--tools", "none", "--jobs", "1", "--for", "60s"];
+
+fn broken() -> String {
+    reference("--fault id-stringified")
+}
+
+#[test]
+fn a_finding_ends_with_one_and_is_played_again() {
+    let cli = Cli::new();
+    let server = broken();
+    let args =
+        [&["fuzz", "--server", &server, "--max-findings", "1", "--report", "json:out.json"][..], &QUICK].concat();
+    let ran = cli.run(&args);
+    ran.is(1, &["base-response-id-type-preserved", "Exit code 1"]);
+    let report = cli.json("out.json");
+    assert_eq!(report["summary"]["fail"], 1);
+    assert_eq!(report["tool"]["name"], "mcp-conform fuzz");
+    let replay = |server: &str| {
+        let line =
+            ["fuzz", "replay", "mcp-conform-fuzz", "--server", server, "--revision", "2025-11-25", "--tools", "none"];
+        cli.run(line)
+    };
+    replay(&server).is(1, &["seen in 5 of 5 attempts"]);
+    replay(&reference("")).is(0, &["not seen in 5 attempts"]);
+    // A folder is for one campaign, until it is gone on with.
+    cli.run(&args).refused(&["holds a campaign already", "--resume"]);
+    let resumed = [&["fuzz", "--server", &server, "--resume", "--max-inputs", "20"][..], &QUICK].concat();
+    cli.run(&resumed).is(1, &["base-response-id-type-preserved"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_starts() {
+    let cli = Cli::new();
+    let server = broken();
+    let refused = |args: &[&str], told: &[&str]| {
+        cli.run([&["fuzz", "--server", &server][..], args].concat()).refused(told);
+    };
+    refused(&["--for", "never"], &["is no time", "8h"]);
+    refused(&["--trace", "x"], &["--trace is for a run"]);
+    refused(&["--max-time", "3"], &["give --for"]);
+    refused(&["--baseline", "x"], &["--baseline is for mcp-conform run"]);
+    refused(&["--corpus", "nowhere"], &["is no folder"]);
+    refused(&["--max-findings", "0"], &["give 1 or more"]);
+    refused(&["--resume"], &["holds no campaign"]);
+    cli.run(["fuzz", "replay", "nowhere", "--server", &server]).refused(&["holds no campaign"]);
+}
+
+/// Whatever ends the process, what was found stands on disk.
+#[cfg(unix)]
+#[test]
+fn a_kill_takes_no_finding_with_it() {
+    let cli = Cli::new();
+    let server = broken();
+    let args = [&["fuzz", "--server", &server][..], &QUICK].concat();
+    let mut child = Command::new(BINARY)
+        .args(&args)
+        .current_dir(cli.folder())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let findings = cli.folder().join("mcp-conform-fuzz/findings");
+    let found = || {
+        let folders = std::fs::read_dir(&findings).ok()?;
+        folders.flatten().map(|folder| folder.path().join("finding.json")).find(|path| path.is_file())
+    };
+    let since = Instant::now();
+    while found().is_none() && since.elapsed() < Duration::from_secs(50) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(found().is_some());
+    let resumed = [&["fuzz", "--server", &server, "--resume", "--max-findings", "1"][..], &QUICK].concat();
+    cli.run(&resumed).is(1, &["base-response-id-type-preserved"]);
+}
