@@ -49,7 +49,7 @@ pub(crate) fn notification(server: &Arc<Server>, session: &Arc<Session>, method:
                 {
                     session.fail(server);
                 }
-                if (server.bug(Bug::CancelledIdTaken) || server.bug(Bug::CancelledTwice)) && session.flights.has(&id) {
+                if server.bug(Bug::CancelledTwice) && session.flights.has(&id) {
                     lock(&session.notebook).cancelled.insert(id.key());
                 }
                 session.flights.cancel(&id);
@@ -83,9 +83,6 @@ pub(crate) async fn message(
                 return Some(duplicate(id));
             };
             session.note_begun(server, &id);
-            if server.bug(Bug::CancelledIdTaken) && lock(&session.notebook).cancelled.contains(&id.key()) {
-                return None;
-            }
             let outcome = tokio::select! {
                 outcome = request(server, session, &method, &params, outlet) => outcome,
                 () = flight.cancel.cancelled() => return late_answer(server, id),

@@ -172,7 +172,7 @@ impl Pipe {
         };
         self.session.note_begun(&server, &id);
         match server.config.bug {
-            Some(Bug::CancelledIdTaken) if lock(&self.session.notebook).cancelled.contains(&id.key()) => return,
+            Some(Bug::RefusedIdTaken) if lock(&server.notebook).refused.contains(&id.key()) => return,
             Some(Bug::ModernSticks) => lock(&self.session.notebook).modern_seen = true,
             Some(Bug::TraceWarning)
                 if params.meta().and_then(|meta| meta.get("traceparent")).is_some_and(bugs::odd_traceparent) =>

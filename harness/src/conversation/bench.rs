@@ -86,6 +86,11 @@ impl Bench {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Leaves out the first ids, for those who choose some by hand.
+    pub fn skip_ids(&self, count: u64) {
+        self.ids.fetch_add(count, Ordering::Relaxed);
+    }
+
     pub fn next_conversation(&self) -> u32 {
         self.conversations.fetch_add(1, Ordering::Relaxed)
     }

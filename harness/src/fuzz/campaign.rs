@@ -13,7 +13,10 @@ use std::{
 use mcp_conform_reports::model::{Report, Verdict};
 use mcp_conform_schemas::Era;
 use sha2::{Digest as _, Sha256};
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{oneshot, watch},
+    time::Instant,
+};
 
 use super::{
     dice::Dice,
@@ -163,6 +166,8 @@ pub(super) struct Campaign {
     pub(super) requests: AtomicU64,
     unopened: AtomicU64,
     enough: AtomicBool,
+    /// Set once everything was ended.
+    over: watch::Sender<bool>,
     pub(super) known: Mutex<Known>,
     pub(super) habits: Mutex<Habits>,
     /// Sizes of the workers' corpora, for the status.
@@ -257,6 +262,8 @@ impl Campaign {
     ) -> Result<(Self, Vec<Scouted>), FuzzError> {
         process::begin();
         let bench = Arc::new(Bench::new(options.run.deadlines, Limits::default(), options.run.secrets.clone()));
+        // The low ones are chosen by hand, and an id must not come twice.
+        bench.skip_ids(10_000);
         let keeper = Arc::new(Keeper::new(options.run.http.as_ref(), bench.clone()));
         keeper.restart(0).await.map_err(|error| FuzzError::Start(error.to_string()))?;
         let mut places = Vec::new();
@@ -294,6 +301,7 @@ impl Campaign {
             requests: AtomicU64::new(0),
             unopened: AtomicU64::new(0),
             enough: AtomicBool::new(false),
+            over: watch::Sender::new(false),
             known: Mutex::new(Known::with(old)),
             habits: Mutex::default(),
             islands: Mutex::default(),
@@ -316,14 +324,12 @@ impl Campaign {
         self.enough.store(true, Ordering::Release);
         self.keeper.end().await;
         process::end_all().await;
+        self.over.send_replace(true);
     }
 
     async fn drive(self: Arc<Self>, mut stop: watch::Receiver<Option<String>>) -> Option<String> {
         let working = async {
-            let workers = (0..self.options.jobs).map(|job| {
-                let campaign = self.clone();
-                tokio::spawn(async move { campaign.work(job).await })
-            });
+            let workers = (0..self.options.jobs).map(|job| self.clone().on_a_thread(job));
             futures_util::future::join_all(workers).await
         };
         let told = async {
@@ -345,7 +351,7 @@ impl Campaign {
             done = working => done
                 .into_iter()
                 .find_map(Result::err)
-                .map(|error| format!("a worker of the fuzzer crashed, which is a bug of mcp-conform: {error}")),
+                .map(|why| format!("a worker of the fuzzer did not come to its end: {why}")),
             reason = told => Some(reason),
             () = telling => None,
         };
@@ -366,6 +372,28 @@ impl Campaign {
         const LONGER: Duration = Duration::from_secs(20);
         let over = self.options.time.is_some_and(|time| self.started.elapsed() >= time + LONGER);
         !over && !self.enough.load(Ordering::Acquire)
+    }
+
+    /// Works on a thread with a runtime of its own: what is written, read and judged in one conversation then wakes nobody
+    /// else. What was started there is served until the campaign is shut down.
+    async fn on_a_thread(self: Arc<Self>, job: usize) -> Result<(), String> {
+        let (done, finished) = oneshot::channel();
+        let work = move || {
+            let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(done.send(Err(format!("its runtime could not be started: {error}")))),
+            };
+            runtime.block_on(async {
+                self.work(job).await;
+                // Nobody listens any more where the campaign was interrupted.
+                let _ = done.send(Ok(()));
+                let _ = self.over.subscribe().wait_for(|over| *over).await;
+            });
+        };
+        let thread = std::thread::Builder::new().name(format!("fuzz {job}")).spawn(work);
+        thread.map_err(|error| format!("its thread could not be started: {error}"))?;
+        let crashed = |_| "it crashed, which is a bug of mcp-conform".to_owned();
+        finished.await.map_err(crashed)?
     }
 
     async fn work(&self, job: usize) {

@@ -444,9 +444,7 @@ impl Campaign {
         known.findings.retain(|finding| finding.key != suspicion.key());
         known.let_go(suspicion);
         drop(known);
-        let folder = self.store.dir().join("findings").join(id_of(suspicion));
-        // Where it was never written there is nothing to remove.
-        let _ = fs_err::remove_dir_all(folder);
+        self.store.remove(&id_of(suspicion));
     }
 
     #[expect(clippy::too_many_arguments, reason = "the members of a finding")]
@@ -519,9 +517,7 @@ impl Campaign {
         for event in events {
             let _ = trace::append(event, &mut wire);
         }
-        if self.store.add(&finding, &text, &wire).is_err() {
-            // It stays in memory, is tried again with the next one, and stands in the report.
-        }
+        self.store.add(&finding, &text, &wire);
         if finding.provisional {
             self.known().findings.push(finding);
         } else {

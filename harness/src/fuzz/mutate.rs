@@ -260,7 +260,7 @@ impl Workshop {
         step.wait = false;
         step.on = 0;
         if let Some(message) = step.message_mut() {
-            message.id = Some("7".to_owned());
+            message.id = Some((1_000_000 + dice.below(1 << 30)).to_string());
         }
         let mut other = step.clone();
         other.on = 1;
@@ -882,13 +882,22 @@ fn ids(input: &mut Input, tame: bool, dice: &mut Dice) {
         "1.0",
         "1e3",
     ];
+    const LENGTHS: [usize; 5] = [64, 255, 256, 1_000, 70_000];
     const ODD: [&str; 10] =
         ["null", "1.5", "true", "[]", "{}", "9007199254740993", "18446744073709551616", "1e400", "\"\\ud800\"", "-0"];
     let odd = !tame && dice.once_in(3);
     let mut id = (*dice.pick(if odd { &ODD[..] } else { &SOUND[..] }).unwrap_or(&"1")).to_owned();
-    if dice.once_in(6) {
-        const LENGTHS: [usize; 5] = [64, 255, 256, 1_000, 70_000];
-        id = format!("\"{}\"", "a".repeat(*dice.pick(&LENGTHS).unwrap_or(&64)));
+    if !odd && dice.below(2) == 0 {
+        // 2025-11-25 lets a client use an id once in a session: one that is new.
+        let number = dice.below(1 << 40);
+        id = match dice.below(6) {
+            0 => format!("-{number}"),
+            1 => format!("\"{number}\""),
+            2 => format!("\"ÄÖ😀 {number:x}\""),
+            3 => format!("{number}.0"),
+            4 => format!("\"{number:x}{}\"", "a".repeat(*dice.pick(&LENGTHS).unwrap_or(&64))),
+            _ => number.to_string(),
+        };
     }
     let count = 1 + dice.below(2);
     for _ in 0..count {

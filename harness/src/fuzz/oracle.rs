@@ -339,10 +339,7 @@ impl Eye {
             let dropped = input.steps.iter().any(|step| step.act == Act::Drop);
             if !cancelled && !dropped {
                 let words = format!("no answer to {subject}, though the server answers others");
-                // A client ought to use an id once.
-                let own_id = input.steps.get(index).and_then(|step| step.message()).is_some_and(|it| it.id.is_some());
-                let verdict = if own_id { Verdict::Warn } else { Verdict::Fail };
-                out.push(self.own(Kind::Lost, subject.clone(), words, verdict));
+                out.push(self.own(Kind::Lost, subject.clone(), words, Verdict::Fail));
             }
         }
         if let Some(status) = outcome.status.filter(|status| *status >= 500 && ![501, 503, 505].contains(status)) {

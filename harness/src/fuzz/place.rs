@@ -114,21 +114,40 @@ pub(super) struct Place {
 
 /// How long each tool takes, so that a tool that takes its time is not waited for at each call.
 #[derive(Debug, Default)]
-pub(super) struct Pace(Mutex<BTreeMap<String, (u32, Duration)>>);
+pub(super) struct Pace(Mutex<BTreeMap<String, Taken>>);
+
+/// What the calls of one tool took.
+#[derive(Debug, Default)]
+struct Taken {
+    answers: u32,
+    total: Duration,
+    /// Calls that were made since it is known to take its time.
+    since: u32,
+}
 
 impl Pace {
     pub(super) fn note(&self, tool: &str, took: Duration) {
         let mut pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, total) = pace.entry(tool.to_owned()).or_default();
-        *count += 1;
-        *total += took;
+        let taken = pace.entry(tool.to_owned()).or_default();
+        taken.answers += 1;
+        taken.total += took;
     }
 
-    /// Its calls take much longer than a message needs.
-    pub(super) fn is_leisurely(&self, tool: &str) -> bool {
-        const LONG: Duration = Duration::from_millis(40);
-        let pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pace.get(tool).is_some_and(|(count, total)| *total / (*count).max(1) > LONG)
+    /// Whether the next call is waited for: of a tool whose calls take much longer than a message needs one in so many that
+    /// the wait does not weigh on the rest.
+    pub(super) fn is_waited_for(&self, tool: &str) -> bool {
+        const LONG: Duration = Duration::from_millis(12);
+        const LEAST: u128 = 32;
+        let mut pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(taken) = pace.get_mut(tool) else { return true };
+        let took = taken.total / taken.answers.max(1);
+        if took <= LONG {
+            return true;
+        }
+        taken.since += 1;
+        // By steps, so that a little more or less time does not change which calls these are.
+        let one_in = took.as_millis().saturating_mul(4).clamp(LEAST, 1 << 12).next_power_of_two();
+        u128::from(taken.since).is_multiple_of(one_in)
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
 /// Conversations of one input.
 pub(super) const MOST_LANES: usize = 3;
 /// What a tool that takes its time is waited for in passing.
-const SHORT: Duration = Duration::from_millis(5);
+const SHORT: Duration = Duration::from_millis(3);
 /// Events that a conversation keeps; a finding is seen again in a conversation of its own, which keeps all.
 const KEPT_EVENTS: u64 = 4_096;
 
@@ -129,6 +129,19 @@ pub(super) struct Played {
     marks: Marks,
 }
 
+impl Played {
+    /// What an earlier answer gave and a step hands back may hold, in a form of the server's own, all that was said then.
+    fn hand_on(&mut self, index: usize, needs: &[usize]) {
+        let mut said: Vec<String> = Vec::new();
+        for outcome in needs.iter().filter_map(|step| self.outcomes.get(*step)) {
+            said.extend(outcome.said.iter().chain(&outcome.mark).cloned());
+        }
+        if let Some(outcome) = self.outcomes.get_mut(index) {
+            outcome.said.extend(said);
+        }
+    }
+}
+
 /// A server with the conversations that are held with it.
 pub(super) struct Life {
     place: Arc<Place>,
@@ -199,6 +212,8 @@ struct Lane {
     ids: BTreeMap<usize, String>,
     /// How each number or text was first spelled as an id.
     spellings: BTreeMap<String, String>,
+    /// Ids that must not be used again.
+    burnt: BTreeSet<String>,
     /// Malformed messages of this life, whose ids may be answered.
     lines: Vec<String>,
     by_exchange: BTreeMap<Exchange, usize>,
@@ -206,6 +221,8 @@ struct Lane {
     streams: Vec<Exchange>,
     /// Event ids that the server gave.
     event_ids: Vec<String>,
+    /// Subscriptions that the server acknowledged: that much is an answer, and no other comes soon.
+    opened: u64,
     said: Vec<u8>,
     exit: Option<Exit>,
     gone: bool,
@@ -275,18 +292,20 @@ impl Life {
             };
             let sent = lane.act(&step.act, index, input, &mut played).await;
             odd |= sent.is_ok_and(|it| it.odd);
+            played.hand_on(index, &step.needs());
             let outcome = played.outcomes.get_mut(index);
             let tool = outcome.as_ref().and_then(|outcome| outcome.tool.clone());
-            let leisurely = haste && tool.is_some_and(|tool| place.pace.is_leisurely(&tool));
+            let leisurely = haste && tool.is_some_and(|tool| !place.pace.is_waited_for(&tool));
             if leisurely && let Some(outcome) = outcome {
                 outcome.sound = false;
             }
-            if step.wait {
+            if step.wait && !leisurely {
                 // What is no sound request may never be answered, and is not worth the wait.
                 let sound = played.outcomes.get(index).is_some_and(|outcome| outcome.sound);
                 let patience = if sound { patience } else { SHORT.min(patience) };
+                let opened = lane.opened;
                 lane.pump(Instant::now() + patience, &mut played, |lane| {
-                    !lane.waiting.values().any(|step| *step == index)
+                    lane.opened > opened || !lane.waiting.values().any(|step| *step == index)
                 })
                 .await;
             }
@@ -420,10 +439,12 @@ impl Lane {
             waiting: BTreeMap::new(),
             ids: BTreeMap::new(),
             spellings: BTreeMap::new(),
+            burnt: BTreeSet::new(),
             lines: Vec::new(),
             by_exchange: BTreeMap::new(),
             streams: Vec::new(),
             event_ids: Vec::new(),
+            opened: 0,
             said: Vec::new(),
             exit: None,
             gone: false,
@@ -471,17 +492,18 @@ impl Lane {
         self.send(call, mark, index, played).await
     }
 
-    /// Whether an answer to an id that was chosen by hand can be attributed: nothing in flight has it, nothing malformed
-    /// that was sent holds it, and the same number or text was not used in another spelling.
+    /// Whether an id that was chosen by hand may be used, and its answer be attributed: 2025-11-25 lets a client use an id
+    /// once in a session, 2026-07-28 again once it was answered; nothing malformed that was sent holds it, and the same
+    /// number or text was not used in another spelling.
     fn may_use(&mut self, id: &str, index: usize) -> bool {
         const MOST: usize = 64;
-        let in_flight = self.waiting.values().any(|step| self.ids.get(step).is_some_and(|other| other == id));
         let bare = id.trim_matches('"');
-        let loose = bare.parse::<f64>().map_or_else(|_| bare.to_owned(), |number| number.to_string());
-        let one_spelling = self.spellings.entry(loose).or_insert_with(|| id.to_owned()) == id;
+        let loose = loose(id);
+        let one_spelling = self.spellings.entry(loose.clone()).or_insert_with(|| id.to_owned()) == id;
+        let unused = self.burnt.insert(loose);
         self.ids.insert(index, id.to_owned());
         let malformed = self.lines.len() >= MOST || self.lines.iter().any(|line| line.contains(bare));
-        !in_flight && one_spelling && !malformed
+        unused && one_spelling && !malformed
     }
 
     /// A text that nothing else in the run has.
@@ -745,11 +767,16 @@ impl Lane {
         let Some(frame) = view.map(|view| view.frame.clone()) else { return };
         for seen in self.judge.context().incoming(event) {
             if let Shape::Request | Shape::Notification = seen.shape {
-                played.told.insert(seen.method().unwrap_or_default().to_owned());
+                let method = seen.method().unwrap_or_default();
+                self.opened += u64::from(method == "notifications/subscriptions/acknowledged");
+                played.told.insert(method.to_owned());
             }
             let Some(key) = seen.answer.and_then(|answer| answer.request) else { continue };
             let Some(sent) = self.judge.context().request(key).map(|request| request.event) else { continue };
             let Some(step) = self.waiting.remove(&sent) else { continue };
+            if let (Era::Modern, Some(id)) = (self.talk.era(), self.ids.get(&step)) {
+                self.burnt.remove(&loose(id));
+            }
             let Some(outcome) = played.outcomes.get_mut(step) else { continue };
             outcome.class = class_of(seen.json);
             outcome.code = seen.get("/error/code").and_then(Json::as_number).and_then(|number| number.as_i64());
@@ -892,6 +919,12 @@ fn class_of(json: &Json) -> Class {
     } else {
         Class::Result
     }
+}
+
+/// An id regardless of its spelling.
+fn loose(id: &str) -> String {
+    let bare = id.trim_matches('"');
+    bare.parse::<f64>().map_or_else(|_| bare.to_owned(), |number| number.to_string())
 }
 
 /// The headers that a client would send with a body like this.

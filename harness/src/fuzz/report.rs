@@ -52,6 +52,14 @@ pub(super) fn report(
     if findings.iter().any(|finding| finding.provisional) {
         notes.push("some findings could not be made small before the end; --resume goes on with them".to_owned());
     }
+    if let Err((ids, error)) = campaign.store.write_rest() {
+        notes.push(format!(
+            "{} could not be written to {}, and {} only here: {error}",
+            ids.join(", "),
+            campaign.store.dir().join("findings").display(),
+            if ids.len() == 1 { "stands" } else { "stand" }
+        ));
+    }
     Report {
         version: VERSION,
         tool: Tool {

@@ -143,7 +143,9 @@ pub(super) fn of_surface(ground: &Ground) -> Vec<Input> {
                 if era == Era::Modern {
                     let retry = |of| Step::of(Act::Retry(retry(of)));
                     out.push(input(vec![step.clone(), retry(0), retry(1)]));
+                    out.push(input(vec![step.clone(), retry(0), retry(0)]));
                     out.push(input(vec![step.clone(), step.clone(), retry(1), retry(0)]));
+                    out.push(input(vec![step.clone(), step.clone(), retry(0), retry(1), retry(2), retry(3)]));
                 }
             }
             "subscriptions/listen" => {

@@ -12,7 +12,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use fs_err as fs;
@@ -142,17 +142,25 @@ impl Store {
     }
 
     /// Writes a finding with its script and its trace. What cannot be written is kept, and tried again with the next one.
-    pub fn add(&self, finding: &Finding, script: &str, trace: &[u8]) -> Result<(), StoreError> {
+    pub fn add(&self, finding: &Finding, script: &str, trace: &[u8]) {
         let files = vec![
             ("case.yaml".to_owned(), script.as_bytes().to_vec()),
             ("trace.jsonl".to_owned(), trace.to_vec()),
             // Last: whoever sees it sees the others.
             ("finding.json".to_owned(), json(finding)),
         ];
-        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unwritten = self.unwritten();
         unwritten.retain(|(id, _)| *id != finding.id);
         unwritten.push((finding.id.clone(), files));
+        drop(unwritten);
+        // Told at the end of the campaign, if it still fails then.
+        let _ = self.write_rest();
+    }
+
+    /// Tries again what could not be written so far. What still cannot be, and why.
+    pub fn write_rest(&self) -> Result<(), (Vec<String>, StoreError)> {
         let mut failed = None;
+        let mut unwritten = self.unwritten();
         unwritten.retain(|(id, files)| match self.write_all(id, files) {
             Ok(()) => false,
             Err(error) => {
@@ -160,7 +168,21 @@ impl Store {
                 true
             }
         });
-        failed.map_or(Ok(()), Err)
+        match failed {
+            Some(error) => Err((unwritten.iter().map(|(id, _)| id.clone()).collect(), error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes back a finding that turned out to be none.
+    pub fn remove(&self, id: &str) {
+        self.unwritten().retain(|(other, _)| other != id);
+        // Where it was never written there is nothing to remove.
+        let _ = fs::remove_dir_all(self.dir.join("findings").join(id));
+    }
+
+    fn unwritten(&self) -> MutexGuard<'_, Vec<(String, Files)>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_all(&self, id: &str, files: &Files) -> Result<(), StoreError> {

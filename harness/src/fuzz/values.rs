@@ -164,25 +164,50 @@ fn nested(dice: &mut Dice) -> Value {
     json!({ RAW: format!("{}1{}", open.repeat(depth), close.repeat(depth)) })
 }
 
-/// Arguments whose numbers and texts lie at the edges of what programs keep them in.
+/// Arguments whose numbers and texts lie at the edges of what programs keep them in; now and then all numbers at the same
+/// edge, since it takes two for a sum beyond it.
 pub(super) fn edges(value: &mut Value, dice: &mut Dice) {
+    if dice.once_in(4) {
+        let number = number(dice);
+        return all_numbers(value, &number);
+    }
+    each_edge(value, dice);
+}
+
+fn all_numbers(value: &mut Value, number: &Value) {
+    match value {
+        Value::Object(members) => members.iter_mut().for_each(|(_, member)| all_numbers(member, number)),
+        Value::Array(items) => items.iter_mut().for_each(|item| all_numbers(item, number)),
+        Value::Number(_) => *value = number.clone(),
+        _ => {}
+    }
+}
+
+fn each_edge(value: &mut Value, dice: &mut Dice) {
     match value {
         Value::Object(members) => {
             let names: Vec<String> = members.keys().cloned().collect();
             for (_, member) in members.iter_mut() {
                 if member.is_string() && dice.once_in(6) {
-                    // A text that names another member, as templates do.
-                    *member = format!("{{{}}}", dice.pick(&names).map(String::as_str).unwrap_or_default()).into();
+                    *member = template(&names, dice).into();
                 } else {
-                    edges(member, dice);
+                    each_edge(member, dice);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| edges(item, dice)),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_edge(item, dice)),
         Value::Number(_) if dice.below(3) > 0 => *value = number(dice),
         Value::String(_) if dice.below(2) == 0 => *value = text(dice),
         _ => {}
     }
+}
+
+/// A text that names a member, as templates of all kinds do.
+fn template(names: &[String], dice: &mut Dice) -> String {
+    const FORMS: [(&str, &str); 5] = [("{", "}"), ("{{", "}}"), ("${", "}"), ("%(", ")s"), ("<%=", "%>")];
+    let name = dice.pick(names).map(String::as_str).unwrap_or_default();
+    let (open, close) = if dice.below(2) == 0 { FORMS[0] } else { *dice.pick(&FORMS).unwrap_or(&FORMS[0]) };
+    format!("{open}{name}{close}")
 }
 
 /// Changes one node of a value, chosen evenly. `given` are values that the server knows.
@@ -190,10 +215,21 @@ pub(super) fn mutate(value: &mut Value, dice: &mut Dice, given: &[Value]) -> Str
     let mut pointers = Vec::new();
     collect(value, "", &mut pointers);
     let pointer = dice.pick(&pointers).cloned().unwrap_or_default();
+    let names = if dice.once_in(10) { names_beside(value, &pointer) } else { Vec::new() };
     if let Some(node) = value.pointer_mut(&pointer) {
-        change(node, dice, given);
+        if !names.is_empty() && (node.is_string() || node.get(super::input::MARK).is_some()) {
+            *node = template(&names, dice).into();
+        } else {
+            change(node, dice, given);
+        }
     }
     pointer
+}
+
+/// The names of the members beside a node.
+fn names_beside(value: &Value, pointer: &str) -> Vec<String> {
+    let above = pointer.rsplit_once('/').and_then(|(above, _)| value.pointer(above)?.as_object());
+    above.map(|members| members.keys().cloned().collect()).unwrap_or_default()
 }
 
 fn collect(value: &Value, at: &str, out: &mut Vec<String>) {

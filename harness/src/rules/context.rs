@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, HttpRequest, Intent, Opened, StepMark, Transport},
-    wire::{Frame, Id, Json, JsonKind, Message},
+    wire::{Frame, Id, Json, JsonKind, Message, Span},
 };
 
 /// Requests of ours that are kept, answered ones included.
@@ -384,7 +384,7 @@ impl Context {
         for json in items {
             match Shape::of(json) {
                 Shape::Request => {
-                    let key = self.add(seq, channel, json, intent, bulky(&frame.raw));
+                    let key = self.add(seq, channel, json, intent, has_breaks(&frame.raw));
                     let sound = self.requests.get(&key).is_some_and(Request::is_readable);
                     ordinary &= sound;
                     self.last_out = Some(key).filter(|_| sound && items.len() == 1);
@@ -407,7 +407,7 @@ impl Context {
         }
     }
 
-    fn add(&mut self, seq: u64, channel: Channel, json: &Json, intent: &Intent, bulky: bool) -> RequestKey {
+    fn add(&mut self, seq: u64, channel: Channel, json: &Json, intent: &Intent, breaks: bool) -> RequestKey {
         let key = self.next;
         self.next += 1;
         let id = Id::of(json.get("id"));
@@ -455,7 +455,8 @@ impl Context {
             wrong: intent.wrong.clone(),
             twin,
             shared_token,
-            bulky,
+            quotable: quotable(json),
+            breaks,
             after_raw: self.raw,
             answered: None,
             cancelled: None,
@@ -679,9 +680,16 @@ impl Context {
     }
 }
 
-/// A message that no short sentence can quote.
-fn bulky(raw: &[u8]) -> bool {
-    const LONG: usize = 1_000;
+/// Bytes of a request that an error message may quote: all but its envelope.
+fn quotable(json: &Json) -> usize {
+    let length = |span: Span| span.end.saturating_sub(span.start);
+    let members = json.get("params").and_then(Json::as_object).unwrap_or_default().iter();
+    let own = members.filter(|it| &*it.name != "_meta").map(|it| length(it.name_span) + length(it.value.span));
+    json.get("method").map_or(0, |method| length(method.span)) + own.sum::<usize>()
+}
+
+/// Whether a sentence that quotes a message runs over several lines.
+fn has_breaks(raw: &[u8]) -> bool {
     const BREAKS: [&[u8]; 6] = [b"\\n", b"\\r", b"\\u000", b"\\u2028", b"\\u0085", b"\\v"];
-    raw.len() > LONG || BREAKS.iter().any(|word| raw.windows(word.len()).any(|window| window == *word))
+    BREAKS.iter().any(|word| raw.windows(word.len()).any(|window| window == *word))
 }

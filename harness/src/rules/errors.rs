@@ -92,16 +92,22 @@ impl Errors {
         let breach = missing.map(|(pointer, message)| Breach::at(seen, pointer, message));
         out.check(&SHAPE, context, breach);
         if let Some(text) = message.and_then(Json::as_str) {
+            // What it quotes of ours is not its own; which of two requests it quotes is open, and so is what a message was
+            // whose answer has no id.
+            let (quotable, breaks) = match request {
+                Some(request) if request.twin => (usize::MAX, true),
+                Some(request) => (request.quotable, request.breaks),
+                None if context.odd() => (usize::MAX, true),
+                None => (0, false),
+            };
             let length = text.chars().count();
-            let what = if text.contains(['\n', '\r']) {
+            let what = if text.contains(['\n', '\r']) && !breaks {
                 Some("the error message has line breaks".to_owned())
-            } else if length > LONGEST {
+            } else if length > LONGEST.saturating_add(quotable.saturating_mul(2)) {
                 Some(format!("the error message has {length} characters"))
             } else {
                 None
             };
-            // What it quotes of ours is not its own.
-            let what = what.filter(|_| request.is_none_or(|request| !request.bulky));
             out.check(&CONCISE, context, what.map(|what| Breach::at(seen, "/error/message", what)));
         }
         let Some(code) = code else { return };
@@ -154,7 +160,7 @@ impl Errors {
             (-32_020, _) if context.transport() == Transport::Stdio => {
                 out.broken(&MEANING, context, of_code(seen, code, "is about headers, and stdio has none"));
             }
-            (-32_021, Some(request)) => {
+            (-32_021, Some(request)) if !request.twin => {
                 let required = seen.get("/error/data/requiredCapabilities").map(Json::to_value);
                 let declared = request.capabilities.as_ref();
                 if let (Some(Value::Object(required)), Some(declared)) = (required, declared)

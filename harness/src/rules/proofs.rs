@@ -23,6 +23,28 @@ const SOUND: &[(&str, &str)] = &[
         < {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"method not found"}}
         drained"#,
     ),
+    // Under one id it is open which request an error is about, and a sentence may quote what we sent.
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+        > {"jsonrpc":"2.0","id":1,"method":"y","params":{$META}}
+        < {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"x","data":{"requiredCapabilities":{"elicitation":{"form":{}}}}}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\nb",$META}}
+        < {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"unknown tool a\nb"}}
+        > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"$LONG",$META}}
+        < {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"unknown tool $LONG, nothing is known of $LONG"}}
+        drained"#,
+    ),
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},$META}}
+        < {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}
+        > {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},$META}}
+        < {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the id is taken"}}
+        < {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+        drained"#,
+    ),
     // A malformed line may be answered without an id, with null or with a legible one.
     (
         "2025-11-25 stdio",

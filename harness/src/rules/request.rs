@@ -41,8 +41,10 @@ pub struct Request {
     pub twin: bool,
     /// Another request was in flight with the same progress token: whose progress comes is open.
     pub shared_token: bool,
-    /// It is long, or holds line breaks: a server that quotes it cannot be concise.
-    pub bulky: bool,
+    /// Bytes of it that an error message may quote.
+    pub quotable: usize,
+    /// It holds line breaks, or escapes of them: a sentence that quotes it may have several lines.
+    pub breaks: bool,
     /// It was sent after raw bytes on the same stdin, which may have swallowed it.
     pub after_raw: bool,
     /// Events of what became of it.

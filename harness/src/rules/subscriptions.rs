@@ -110,6 +110,9 @@ impl Subscriptions {
         let tag = seen.get("/params/_meta").and_then(|meta| meta.get(KEY));
         let id = tag.map(|tag| Id::of(Some(tag)));
         let on_stream = stream_of(seen, context);
+        if on_stream.is_none() && id.as_ref().is_some_and(|id| self.shared(id, ack, context)) {
+            return;
+        }
         let request = on_stream.or_else(|| self.meant(id.as_ref(), ack, seen, context));
         if let (Some(tag), Some(id)) = (tag, &id)
             && !(request.is_none() && (context.forgot() || context.odd()))
@@ -174,6 +177,22 @@ impl Subscriptions {
             let what = || format!("{method} was not asked for");
             out.check(&TYPES, context, (!wanted).then(|| about(Breach::at(seen, "/method", what()))));
         }
+    }
+
+    /// Whether more than one request of ours had an id, so that it is open which of them a tag means. What may have
+    /// acknowledged one of them has.
+    fn shared(&mut self, id: &Id, ack: bool, context: &Context) -> bool {
+        let (mut shared, mut listens) = (false, Vec::new());
+        for (count, request) in context.with_id(id).enumerate() {
+            shared |= count > 0 || request.twin;
+            listens.extend(Some(request.key).filter(|_| is_listen(request)));
+        }
+        if shared && ack {
+            for key in listens {
+                self.state(key).into_iter().for_each(|listen| listen.acknowledged = true);
+            }
+        }
+        shared
     }
 
     /// What a subscription asked for came without its tag.

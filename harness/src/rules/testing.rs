@@ -107,7 +107,7 @@ impl Maker {
 
     fn line(&mut self, line: &str) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let text = rest.replace("$META", META).replace("$OK", OK);
+        let text = rest.replace("$META", META).replace("$OK", OK).replace("$LONG", &"long ".repeat(50));
         if let Ok(exchange) = word.parse::<u32>() {
             return self.of_exchange(exchange, &text);
         }

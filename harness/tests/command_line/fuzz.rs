@@ -83,3 +83,24 @@ fn a_kill_takes_no_finding_with_it() {
     let resumed = [&["fuzz", "--server", &server, "--resume", "--max-findings", "1"][..], &QUICK].concat();
     cli.run(&resumed).is(1, &["base-response-id-type-preserved"]);
 }
+
+/// A limit on the size of files fails a write as a full disk does, in the midst of a campaign.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_ends_no_campaign_and_hides_no_finding() {
+    let cli = Cli::new();
+    let server = broken();
+    // Two blocks of 512 bytes hold how far the campaign is, and no finding.
+    let limited = "trap '' XFSZ; ulimit -f 2; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", limited, BINARY, "fuzz", "--server", &server, "--max-findings", "1"]).args(QUICK);
+    let ran = command.current_dir(cli.folder()).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(1), "{told}");
+    let words = "could not be written to mcp-conform-fuzz/findings, and stands only here";
+    assert!(told.contains("base-response-id-type-preserved") && told.contains(words), "{told}");
+    // Nothing half written stands in the way of the next campaign.
+    let resumed = [&["fuzz", "--server", &server, "--resume", "--max-findings", "1"][..], &QUICK].concat();
+    cli.run(&resumed).is(1, &["base-response-id-type-preserved"]);
+    assert!(cli.folder().join("mcp-conform-fuzz/findings").read_dir().unwrap().next().is_some());
+}

@@ -19,6 +19,8 @@ pub(crate) struct Notebook {
     pub(crate) trail: Vec<String>,
     /// The ids of requests that were cancelled while they were worked on.
     pub(crate) cancelled: BTreeSet<String>,
+    /// The ids of requests that were answered by an error.
+    pub(crate) refused: BTreeSet<String>,
     /// The ids of own requests that were given up.
     pub(crate) given_up: BTreeSet<String>,
     /// The requests during which a notification came.

@@ -46,9 +46,14 @@ pub(crate) fn frames(server: &Server, message: Message) -> Vec<Vec<u8>> {
         true => Raw::from_text(json!(id.text()).to_string()),
         false => id,
     };
+    let refused = outcome.is_err();
     let mut frames = sound_frames(server, &Message::Answer { id: Some(id), outcome });
     let mut notes = lock(&server.notebook);
     let again = match bug {
+        Bug::RefusedIdTaken if refused => {
+            notes.refused.insert(key);
+            false
+        }
         Bug::AnswerLostBetween if notes.lost.remove(&key) => return Vec::new(),
         Bug::TokenAnswersTwice => notes.end(&key),
         Bug::LargeAnswerTwice => frames.iter().any(|frame| frame.len() > 64 * 1024),

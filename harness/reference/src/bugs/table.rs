@@ -169,8 +169,8 @@ table! {
         after "mark3labs/mcp-go#756";
     SubscriptionsKeepFiles "subscriptions-keep-files" [Legacy Modern] [Stdio Http] 1 Descriptors
         "Each subscription opens a file that is never closed.";
-    CancelledIdTaken "cancelled-id-taken" [Legacy Modern] [Stdio] 3 Hang
-        "A request under the id of one that was cancelled is never answered."
+    RefusedIdTaken "refused-id-taken" [Modern] [Stdio] 2 Hang
+        "A request under the id of one that was answered by an error is never answered."
         after "apollographql/apollo-mcp-server#321";
     StateUsedTwice "state-used-twice" [Modern] [Stdio Http] 3 Hang
         "A requestState that comes a second time is never answered.";

@@ -26,7 +26,7 @@ impl Talk {
         for (index, asked) in self.asked.iter().enumerate() {
             let answers: Vec<_> = seen
                 .iter()
-                .filter(|seen| seen.of == asked.of)
+                .filter(|seen| seen.of == asked.of && seen.at >= asked.at)
                 .filter(|seen| matches!(&seen.what, What::Message(message, _) if is_answer_to(message, &asked.id)))
                 .collect();
             match answers.len() {

@@ -87,11 +87,10 @@ pub(crate) async fn witness(bug: Bug, talk: &mut Talk) {
             let (method, params) = subscription(talk.era);
             talk.ask(method, params).await;
         }
-        Bug::CancelledIdTaken => {
-            talk.hold(held.clone(), "of the call").await;
-            talk.cancel(&held).await;
+        Bug::RefusedIdTaken => {
+            talk.send(json!("again"), "tools/call", call("none", json!({}))).await;
             talk.asked.clear();
-            talk.send(held, "tools/list", json!({})).await;
+            talk.send(json!("again"), "tools/list", json!({})).await;
         }
         Bug::StateUsedTwice => {
             let first = talk.ask("tools/call", call("ask", json!({}))).await;
