@@ -29,6 +29,7 @@ use super::{
     report,
     seeds::{self, Ground},
     states::Corpus,
+    sweep::sweep,
     store::{State, Store, StoreError, inputs},
     watch::usage,
 };
@@ -243,6 +244,9 @@ pub(super) struct Island {
     /// Not played yet: those that hold nothing but messages, and the others.
     tame: VecDeque<Input>,
     wild: VecDeque<Input>,
+    /// What is gone through beside what chance makes, parted alike.
+    sweep_tame: VecDeque<Input>,
+    sweep_wild: VecDeque<Input>,
     /// Kept inputs whose use of memory was not looked at.
     to_weigh: VecDeque<Arc<Input>>,
     weighed_sets: BTreeSet<BTreeSet<String>>,
@@ -421,12 +425,17 @@ impl Campaign {
         let mine = all.filter(|input| input.era == ground.era).enumerate();
         let mine = mine.filter(|(index, _)| index % self.options.jobs == job).map(|(_, input)| input);
         let (tame, wild) = mine.partition(is_tame);
+        let workshop = Workshop::new(ground);
+        let mine = sweep(ground, &workshop).into_iter().enumerate().filter(|(index, _)| index % self.options.jobs == job);
+        let (sweep_tame, sweep_wild) = mine.map(|(_, input)| input).partition(is_tame);
         Island {
             place: place.clone(),
             corpus: Corpus::default(),
-            workshop: Workshop::new(ground),
+            workshop,
             tame,
             wild,
+            sweep_tame,
+            sweep_wild,
             to_weigh: VecDeque::new(),
             weighed_sets: BTreeSet::new(),
             weighed: Duration::ZERO,
@@ -693,6 +702,15 @@ impl Island {
         let seed = if tame { self.tame.pop_front() } else { self.wild.pop_front().or_else(|| self.tame.pop_front()) };
         if let Some(seed) = seed {
             return seed;
+        }
+        if dice.below(2) == 0 {
+            let swept = match tame {
+                true => self.sweep_tame.pop_front(),
+                false => self.sweep_wild.pop_front().or_else(|| self.sweep_tame.pop_front()),
+            };
+            if let Some(swept) = swept {
+                return swept;
+            }
         }
         let old = if dice.once_in(12) { None } else { self.corpus.choose(dice) };
         let other = self.corpus.any(dice);

@@ -21,6 +21,7 @@ mod seeds;
 mod shrink;
 mod states;
 mod store;
+mod sweep;
 mod target;
 mod values;
 mod watch;

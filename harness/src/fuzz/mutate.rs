@@ -20,6 +20,24 @@ use crate::{
 /// Values of the server that are kept to be handed back.
 const MOST_GIVEN: usize = 256;
 
+/// Headers with values that are almost right for them.
+pub(super) const FITTING: [(&str, &[&str]); 5] = [
+    (
+        "content-type",
+        &[
+            "application/json; charset=utf-16",
+            "application/json; charset=",
+            "text/plain",
+            "application/json;",
+            "application/jsonp",
+        ],
+    ),
+    ("accept", &["text/html", "application/json", "text/event-stream", "*/*;q=0", ""]),
+    ("last-event-id", &["0", "-1", "x", "99999999999999999999", "%", "a/b", "1-1"]),
+    ("mcp-protocol-version", &["1900-01-01", "", "2025-11-25, 2026-07-28", "2024-11-05"]),
+    ("mcp-session-id", &["", "x", "../", "00000000-0000-0000-0000-000000000000"]),
+];
+
 /// What inputs of one era of a target are made of.
 #[derive(Debug)]
 pub struct Workshop {
@@ -91,11 +109,7 @@ impl Workshop {
             self.once(&mut out, other, tame, dice);
         }
         out.steps.truncate(MOST_STEPS);
-        for step in &mut out.steps {
-            if let Act::Request(message) = &mut step.act {
-                self.weigh(message);
-            }
-        }
+        self.weigh_all(&mut out);
         out = out.mended();
         if out.steps.is_empty() {
             out.steps.extend(self.operation(dice));
@@ -184,7 +198,7 @@ impl Workshop {
         let Some(generator) = &tool.generator else { return };
         message.forbidden = None;
         let arguments = match dice.below(8) {
-            6 | 7 => {
+            5..=7 => {
                 let mut arguments = generator.minimal();
                 arguments.iter_mut().for_each(|arguments| values::edges(arguments, dice));
                 arguments
@@ -518,8 +532,13 @@ impl Workshop {
                 let method = (*dice.pick(&METHODS).unwrap_or(&"notifications/cancelled")).to_owned();
                 let id = if dice.below(2) == 0 { json!(dice.below(3)) } else { values::any(dice) };
                 let reason = values::any(dice);
-                let params = Some(json!({"requestId": id, "reason": reason, "progressToken": id, "progress": 1}));
-                let message = Message { method, params, wrong: vec!["/params".to_owned()], ..Message::default() };
+                let params = json!({"requestId": id, "reason": reason, "progressToken": id, "progress": 1});
+                let mut unreadable = false;
+                readable(&params, &mut unreadable);
+                // What a parser may stumble over need not be seen as a notification.
+                let wrong = if unreadable { [""; 2] } else { ["/params/requestId", "/params/reason"] };
+                let wrong = wrong.map(str::to_owned).to_vec();
+                let message = Message { method, params: Some(params), wrong, ..Message::default() };
                 insert_at(input, at, Step { wait: false, ..Step::of(Act::Notify(message)) });
             }
             5 => {
@@ -590,22 +609,6 @@ impl Workshop {
             "100-continue",
         ];
         let at = dice.below(input.steps.len());
-        const FITTING: [(&str, &[&str]); 5] = [
-            (
-                "content-type",
-                &[
-                    "application/json; charset=utf-16",
-                    "application/json; charset=",
-                    "text/plain",
-                    "application/json;",
-                    "application/jsonp",
-                ],
-            ),
-            ("accept", &["text/html", "application/json", "text/event-stream", "*/*;q=0", ""]),
-            ("last-event-id", &["0", "-1", "x", "99999999999999999999", "%", "a/b", "1-1"]),
-            ("mcp-protocol-version", &["1900-01-01", "", "2025-11-25, 2026-07-28", "2024-11-05"]),
-            ("mcp-session-id", &["", "x", "../", "00000000-0000-0000-0000-000000000000"]),
-        ];
         let mut name = (*dice.pick(&NAMES).unwrap_or(&"accept")).to_owned();
         let fitting = if dice.below(2) == 0 { dice.pick(&FITTING) } else { None };
         let value = match dice.below(8) {
@@ -696,6 +699,15 @@ impl Workshop {
         params
     }
 
+    /// Finds out what is wrong with each request of an input.
+    pub(super) fn weigh_all(&self, input: &mut Input) {
+        for step in &mut input.steps {
+            if let Act::Request(message) = &mut step.act {
+                self.weigh(message);
+            }
+        }
+    }
+
     /// Finds out what is wrong with the parameters of a message, so that nobody holds its refusal against the server.
     fn weigh(&self, message: &mut Message) {
         let kept = ["/id", "/params/_meta/progressToken"];
@@ -754,7 +766,7 @@ fn odd_meta(params: &mut Value, dice: &mut Dice) {
 }
 
 /// Whether an argument lies beyond a bound or outside a list that the schema names: nothing that leniency could mend.
-fn breaks_a_bound(schema: &Value, arguments: &Value) -> bool {
+pub(super) fn breaks_a_bound(schema: &Value, arguments: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flatten().any(|(name, property)| {
         let Some(value) = arguments.get(name) else { return false };

@@ -276,6 +276,10 @@ impl Life {
         };
         let mut odd = false;
         for (index, step) in input.steps.iter().enumerate() {
+            if self.lanes.iter().flatten().any(|lane| lane.gone) {
+                // What it died of is told; another process must not take its place unseen.
+                break;
+            }
             let on = usize::from(step.on).min(MOST_LANES - 1);
             if step.act == Act::Drop {
                 if let Some(lane) = self.lanes.get_mut(on).and_then(Option::take) {

@@ -180,13 +180,14 @@ impl Corpus {
         self.kept.push(Kept { input: Arc::new(input), states, chosen: 0 });
     }
 
-    /// One of those that are kept: the rarer its rarest state and the less it was chosen, the likelier.
+    /// One of those that are kept: the rarer its rarest state, the less it was chosen and the shorter it is, the likelier.
     pub(super) fn choose(&mut self, dice: &mut Dice) -> Option<Arc<Input>> {
         const UNIT: u64 = 1 << 20;
         let hits = &self.hits;
         let weight = |kept: &Kept| {
             let rarest = kept.states.iter().filter_map(|state| hits.get(*state)).min().copied().unwrap_or(1);
-            UNIT / (rarest.max(1) + kept.chosen + 1) + 1
+            let length = kept.input.steps.len() as u64 / 4 + 1;
+            UNIT / (rarest.max(1) + kept.chosen + 1) / length + 1
         };
         let index = dice.weighted(self.kept.iter().map(weight))?;
         let kept = self.kept.get_mut(index)?;

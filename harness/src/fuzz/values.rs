@@ -50,6 +50,16 @@ const NUMBERS: [&str; 40] = [
     "1.7976931348623157e308",
 ];
 
+/// The ends of those types.
+const EXTREMES: [&str; 6] = [
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "2147483647",
+    "9007199254740991",
+    "1.7976931348623157e308",
+];
+
 /// Texts of the kinds that parsers, formatters and terminals stumble over.
 const TEXTS: [&str; 48] = [
     "%",
@@ -102,6 +112,9 @@ const TEXTS: [&str; 48] = [
     "\u{10ffff}",
 ];
 
+/// How templates of all kinds name a value.
+const TEMPLATES: [(&str, &str); 5] = [("{", "}"), ("{{", "}}"), ("${", "}"), ("%(", ")s"), ("<%=", "%>")];
+
 /// JSON strings that only an escape can hold.
 const ESCAPES: [&str; 4] = [r#""\ud800""#, r#""\udfff\ud800""#, r#""a\ud83d""#, r#""\u0000\u001f""#];
 
@@ -134,12 +147,7 @@ fn number_text(dice: &mut Dice) -> &'static str {
 
 /// A number, as text that no parser has rounded.
 pub(super) fn number(dice: &mut Dice) -> Value {
-    let text = number_text(dice);
-    // Numbers that serde_json keeps as they are need no hole.
-    match text.parse::<i64>() {
-        Ok(number) if number.to_string() == text => number.into(),
-        _ => json!({ RAW: text }),
-    }
+    literal(number_text(dice))
 }
 
 /// A value of any kind.
@@ -168,7 +176,7 @@ fn nested(dice: &mut Dice) -> Value {
 /// edge, since it takes two for a sum beyond it.
 pub(super) fn edges(value: &mut Value, dice: &mut Dice) {
     if dice.once_in(4) {
-        let number = number(dice);
+        let number = if dice.below(2) == 0 { literal(dice.pick(&EXTREMES).unwrap_or(&"0")) } else { number(dice) };
         return all_numbers(value, &number);
     }
     each_edge(value, dice);
@@ -202,11 +210,67 @@ fn each_edge(value: &mut Value, dice: &mut Dice) {
     }
 }
 
+/// Every number at an edge.
+pub(super) fn numbers() -> impl Iterator<Item = Value> {
+    NUMBERS.iter().map(|text| literal(text))
+}
+
+/// A number as it is spelled; where serde_json keeps it so, it needs no hole.
+fn literal(text: &str) -> Value {
+    match text.parse::<i64>() {
+        Ok(number) if number.to_string() == text => number.into(),
+        _ => json!({ RAW: text }),
+    }
+}
+
+/// A value with one of its places changed in each way that its kind has, and with all its numbers at one edge.
+pub(super) fn each_place(value: &Value, wanted: &dyn Fn(&str) -> bool) -> Vec<Value> {
+    let mut pointers = Vec::new();
+    collect(value, "", &mut pointers);
+    let mut out = Vec::new();
+    for pointer in pointers.iter().filter(|pointer| !pointer.is_empty() && wanted(pointer)) {
+        let Some(node) = value.pointer(pointer) else { continue };
+        let mut put = |new: Value| {
+            let mut changed = value.clone();
+            if let Some(place) = changed.pointer_mut(pointer) {
+                *place = new;
+                out.push(changed);
+            }
+        };
+        let is_text = node.is_string() || node.get(super::input::MARK).is_some();
+        if is_text {
+            TEXTS.iter().for_each(|text| put((*text).into()));
+            ESCAPES.iter().for_each(|text| put(json!({ RAW: text })));
+            [(28, "a"), (40, "0"), (400, " "), (5_000, "(")].iter().for_each(|(count, text)| put(text.repeat(*count).into()));
+            put("ÄÖ".repeat(40_000).into());
+            for name in names_beside(value, pointer) {
+                TEMPLATES.iter().for_each(|(open, close)| put(format!("{open}{name}{close}").into()));
+            }
+        }
+        if let Some(text) = node.as_str() {
+            put(text.to_uppercase().into());
+            ["%", "%zz", "/../x", "?", "#", "\u{0}", " "].iter().for_each(|end| put(format!("{text}{end}").into()));
+        }
+        if node.is_number() {
+            numbers().for_each(&mut put);
+        }
+        [Value::Null, json!(true), json!(0), json!([]), json!({}), json!("")].into_iter().for_each(&mut put);
+        put(json!({ RAW: format!("{}1{}", "[".repeat(100), "]".repeat(100)) }));
+    }
+    for number in numbers() {
+        let mut changed = value.clone();
+        all_numbers(&mut changed, &number);
+        if changed != *value {
+            out.push(changed);
+        }
+    }
+    out
+}
+
 /// A text that names a member, as templates of all kinds do.
 fn template(names: &[String], dice: &mut Dice) -> String {
-    const FORMS: [(&str, &str); 5] = [("{", "}"), ("{{", "}}"), ("${", "}"), ("%(", ")s"), ("<%=", "%>")];
     let name = dice.pick(names).map(String::as_str).unwrap_or_default();
-    let (open, close) = if dice.below(2) == 0 { FORMS[0] } else { *dice.pick(&FORMS).unwrap_or(&FORMS[0]) };
+    let (open, close) = if dice.below(2) == 0 { ("{", "}") } else { *dice.pick(&TEMPLATES).unwrap_or(&("{", "}")) };
     format!("{open}{name}{close}")
 }
 

@@ -389,7 +389,12 @@ impl Context {
                     ordinary &= sound;
                     self.last_out = Some(key).filter(|_| sound && items.len() == 1);
                 }
-                Shape::Notification => ordinary &= intent.wrong.is_empty() && self.notified(seq, json),
+                Shape::Notification => {
+                    // Whatever stands in its params, a notification is not answered.
+                    let sound = intent.wrong.iter().all(|pointer| pointer.starts_with("/params/"));
+                    let sound = sound && json.get("params").is_none_or(|params| params.as_object().is_some());
+                    ordinary &= self.notified(seq, json) && sound;
+                }
                 Shape::Response { .. } => ordinary &= intent.wrong.is_empty(),
                 _ => ordinary = false,
             }
