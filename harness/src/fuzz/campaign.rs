@@ -29,8 +29,8 @@ use super::{
     report,
     seeds::{self, Ground},
     states::Corpus,
-    sweep::sweep,
     store::{State, Store, StoreError, inputs},
+    sweep::sweep,
     watch::usage,
 };
 use crate::{
@@ -410,7 +410,7 @@ impl Campaign {
         while self.goes_on() {
             let tame = (life / count.max(1)).is_multiple_of(2);
             if let Some(island) = islands.get_mut(life % count.max(1)) {
-                self.life(job, life, island, tame, &mut dice, &mut digest).await;
+                self.life(job, island, tame, &mut dice, &mut digest).await;
             }
             life += 1;
         }
@@ -426,7 +426,8 @@ impl Campaign {
         let mine = mine.filter(|(index, _)| index % self.options.jobs == job).map(|(_, input)| input);
         let (tame, wild) = mine.partition(is_tame);
         let workshop = Workshop::new(ground);
-        let mine = sweep(ground, &workshop).into_iter().enumerate().filter(|(index, _)| index % self.options.jobs == job);
+        let mine =
+            sweep(ground, &workshop).into_iter().enumerate().filter(|(index, _)| index % self.options.jobs == job);
         let (sweep_tame, sweep_wild) = mine.map(|(_, input)| input).partition(is_tame);
         Island {
             place: place.clone(),
@@ -445,15 +446,7 @@ impl Campaign {
     }
 
     /// One server from its start to its end.
-    async fn life(
-        &self,
-        job: usize,
-        number: usize,
-        island: &mut Island,
-        tame: bool,
-        dice: &mut Dice,
-        digest: &mut Sha256,
-    ) {
+    async fn life(&self, job: usize, island: &mut Island, tame: bool, dice: &mut Dice, digest: &mut Sha256) {
         let manner = match (tame, dice.below(6)) {
             (false, 0) => Manner::Decline,
             (false, 1) => Manner::Refuse,
@@ -502,7 +495,7 @@ impl Campaign {
                 return life.drop_all().await;
             }
         }
-        self.weigh(island, number).await;
+        self.weigh(island).await;
         if island.exits_badly {
             return life.drop_all().await;
         }

@@ -76,13 +76,15 @@ impl Campaign {
             return;
         }
         self.tell(&format!("looking into {}: {}", suspicion.key(), suspicion.message));
+        let after = self.so_far();
         if suspicion.kind == Kind::Growth {
             // It was found by attempts of its own, or by a limit that no smaller input is held to.
-            let finding = self.finding(place, &suspicion, input, history.len(), (1, 1), &first_events, false);
+            let finding = self.finding(place, &suspicion, input, history.len(), (1, 1), &first_events, after, false);
             return self.write(place, finding, &suspicion, &first_events);
         }
         if suspicion.kind != Kind::Rule || suspicion.verdict == Verdict::Fail {
-            let provisional = self.finding(place, &suspicion, input, input.messages(), (1, 1), &first_events, true);
+            let provisional =
+                self.finding(place, &suspicion, input, input.messages(), (1, 1), &first_events, after, true);
             self.write(place, provisional, &suspicion, &first_events);
         }
         let patience = self.patience(place);
@@ -102,7 +104,7 @@ impl Campaign {
         };
         let found = self.reproduce(&mut trial, input, history).await;
         let Some((whole, before)) = found else {
-            return self.not_again(place, suspicion, input, &first_events);
+            return self.not_again(place, suspicion, input, &first_events, after);
         };
         let small = shrink(&whole, &mut trial).await;
         let (seen, attempts) = self.confirm(&mut trial, &small).await;
@@ -114,12 +116,12 @@ impl Campaign {
             None => (suspicion, first_events),
         };
         if seen == 0 || (suspicion.kind.is_of_time() && seen < attempts) {
-            return self.not_again(place, suspicion, input, &events);
+            return self.not_again(place, suspicion, input, &events, after);
         }
         let Some(suspicion) = self.weighed_against_time(place, suspicion.clone(), &small).await else {
             return self.forget(&suspicion);
         };
-        let finding = self.finding(place, &suspicion, &small, before, (seen, attempts), &events, false);
+        let finding = self.finding(place, &suspicion, &small, before, (seen, attempts), &events, after, false);
         self.write(place, finding, &suspicion, &events);
     }
 
@@ -314,15 +316,16 @@ impl Campaign {
     }
 
     /// Looks at memory and descriptors of kept inputs, a small part of the time.
-    pub(super) async fn weigh(&self, island: &mut Island, life: usize) {
+    pub(super) async fn weigh(&self, island: &mut Island) {
         const PART: u32 = 10;
-        if life < 2 || !cfg!(target_os = "linux") {
+        if !cfg!(target_os = "linux") {
             return;
         }
         while *island.weighed() * PART < self.started.elapsed() && self.goes_on() {
             let Some(input) = island.next_to_weigh() else { return };
             let started = Instant::now();
             let place = island.place.clone();
+            self.tell(&format!("weighing {}", serde_json::to_string(&*input).unwrap_or_default()));
             if let Some((what, _)) = self.grows(&place, &input).await {
                 let (era, transport) = (place.ground.era, place.ground.transport);
                 let mut scale =
@@ -347,6 +350,7 @@ impl Campaign {
         const MOST_WINDOWS: usize = 60;
         const MUCH: u64 = 48 * 1024 * 1024;
         const LITTLE: u64 = 512 * 1024;
+        const MANY: u64 = 40;
         const LONG: Duration = Duration::from_secs(8);
         if input.steps.iter().any(|step| matches!(step.act, Act::Drop | Act::Raw(_))) {
             return None;
@@ -373,31 +377,28 @@ impl Campaign {
             let (Some(first), Some(now)) = (seen.get(1), seen.last()) else { continue };
             let (windows, half) = (window as u64 - 1, seen.len().div_ceil(2));
             let Some(middle) = seen.get(half) else { continue };
+            let rounds = windows * ROUNDS;
+            // A pool or a cache that fills grows, too, but not as fast at the end as at the beginning.
+            let goes_on =
+                |first: u64, middle: u64, now: u64| now.saturating_sub(middle) * 3 >= now.saturating_sub(first);
             let descriptors = now.descriptors.saturating_sub(first.descriptors);
-            if windows >= 3 && descriptors >= windows * ROUNDS / 2 {
-                found = Some((
-                    "descriptors",
-                    format!(
-                        "{descriptors} more descriptors are open after {} rounds of the same messages",
-                        windows * ROUNDS
-                    ),
-                ));
+            let more = descriptors >= MANY && goes_on(first.descriptors, middle.descriptors, now.descriptors);
+            if windows >= 6 && more {
+                let words =
+                    format!("{descriptors} more descriptors are open after {rounds} rounds of the same messages");
+                found = Some(("descriptors", words));
                 break;
             }
             let grown = now.resident.saturating_sub(first.resident);
-            let late = now.resident.saturating_sub(middle.resident);
-            if windows >= 2 && grown < windows * LITTLE {
+            if windows >= 2 && grown < windows * LITTLE && descriptors < windows {
                 break;
             }
-            if grown >= MUCH && late * 3 >= grown && windows >= 6 {
-                found = Some((
-                    "memory",
-                    format!(
-                        "{} MB more are held after {} rounds of the same messages, and it goes on growing",
-                        grown >> 20,
-                        windows * ROUNDS
-                    ),
-                ));
+            if windows >= 6 && grown >= MUCH && goes_on(first.resident, middle.resident, now.resident) {
+                let words = format!(
+                    "{} MB more are held after {rounds} rounds of the same messages, and it goes on growing",
+                    grown >> 20
+                );
+                found = Some(("memory", words));
                 break;
             }
             if started.elapsed() > LONG {
@@ -422,16 +423,37 @@ impl Campaign {
         most as u32
     }
 
-    fn not_again(&self, place: &Arc<Place>, suspicion: Suspicion, input: &Arc<Input>, events: &[Arc<Event>]) {
+    fn not_again(
+        &self,
+        place: &Arc<Place>,
+        suspicion: Suspicion,
+        input: &Arc<Input>,
+        events: &[Arc<Event>],
+        after: (u64, f64),
+    ) {
         if suspicion.kind.is_of_time() || suspicion.kind == Kind::Swapped || suspicion.verdict == Verdict::Advice {
             // A provisional finding of it stands on disk.
             self.forget(&suspicion);
             return;
         }
         // It was there, in the trace: what it takes is not known.
-        let finding =
-            self.finding(place, &suspicion, input, input.messages(), (1, 1 + self.options.confirm), events, false);
+        let finding = self.finding(
+            place,
+            &suspicion,
+            input,
+            input.messages(),
+            (1, 1 + self.options.confirm),
+            events,
+            after,
+            false,
+        );
         self.write(place, finding, &suspicion, events);
+    }
+
+    /// Inputs and seconds of all rounds until now.
+    fn so_far(&self) -> (u64, f64) {
+        let inputs = self.state.inputs + self.inputs.load(Ordering::Relaxed);
+        (inputs, self.state.seconds + self.started.elapsed().as_secs_f64())
     }
 
     fn tell(&self, what: &str) {
@@ -456,6 +478,7 @@ impl Campaign {
         before: usize,
         (seen, attempts): (u32, u32),
         events: &[Arc<Event>],
+        (after_inputs, after_s): (u64, f64),
         provisional: bool,
     ) -> Finding {
         let id = id_of(suspicion);
@@ -493,8 +516,8 @@ impl Campaign {
             attempts,
             provisional,
             seed: run.seed,
-            after_inputs: self.state.inputs + self.inputs.load(Ordering::Relaxed),
-            after_s: self.state.seconds + self.started.elapsed().as_secs_f64(),
+            after_inputs,
+            after_s,
             repro,
             evidence,
         }

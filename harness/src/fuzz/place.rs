@@ -116,6 +116,14 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<BTreeMap<String, Taken>>);
 
+/// How far a call is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    Whole,
+    Begun,
+    None,
+}
+
 /// What the calls of one tool took.
 #[derive(Debug, Default)]
 struct Taken {
@@ -133,21 +141,26 @@ impl Pace {
         taken.total += took;
     }
 
-    /// Whether the next call is waited for: of a tool whose calls take much longer than a message needs one in so many that
-    /// the wait does not weigh on the rest.
-    pub(super) fn is_waited_for(&self, tool: &str) -> bool {
+    /// How long the next call is waited for. Of a tool whose calls take much longer than a message needs, one in so many
+    /// to its end that the wait does not weigh on the rest, and some others until it may have begun to work.
+    pub(super) fn wait(&self, tool: &str) -> Wait {
         const LONG: Duration = Duration::from_millis(12);
         const LEAST: u128 = 32;
+        const BEGUN_ONE_IN: u32 = 4;
         let mut pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(taken) = pace.get_mut(tool) else { return true };
+        let Some(taken) = pace.get_mut(tool) else { return Wait::Whole };
         let took = taken.total / taken.answers.max(1);
         if took <= LONG {
-            return true;
+            return Wait::Whole;
         }
         taken.since += 1;
         // By steps, so that a little more or less time does not change which calls these are.
         let one_in = took.as_millis().saturating_mul(4).clamp(LEAST, 1 << 12).next_power_of_two();
-        u128::from(taken.since).is_multiple_of(one_in)
+        match taken.since {
+            since if u128::from(since).is_multiple_of(one_in) => Wait::Whole,
+            since if since.is_multiple_of(BEGUN_ONE_IN) => Wait::Begun,
+            _ => Wait::None,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::{
     input::{self, Act, HttpAct, Input, Manner, Message, Retry},
-    place::Place,
+    place::{Place, Wait},
     seeds,
 };
 use crate::{
@@ -28,8 +28,10 @@ use crate::{
 
 /// Conversations of one input.
 pub(super) const MOST_LANES: usize = 3;
-/// What a tool that takes its time is waited for in passing.
+/// What an answer that nobody owes is waited for.
 const SHORT: Duration = Duration::from_millis(3);
+/// Until a tool that takes its time is at work.
+const BEGUN: Duration = Duration::from_millis(1);
 /// Events that a conversation keeps; a finding is seen again in a conversation of its own, which keeps all.
 const KEPT_EVENTS: u64 = 4_096;
 
@@ -299,14 +301,20 @@ impl Life {
             played.hand_on(index, &step.needs());
             let outcome = played.outcomes.get_mut(index);
             let tool = outcome.as_ref().and_then(|outcome| outcome.tool.clone());
-            let leisurely = haste && tool.is_some_and(|tool| !place.pace.is_waited_for(&tool));
-            if leisurely && let Some(outcome) = outcome {
+            let wait = tool.filter(|_| haste).map_or(Wait::Whole, |tool| place.pace.wait(&tool));
+            if wait != Wait::Whole
+                && let Some(outcome) = outcome
+            {
                 outcome.sound = false;
             }
-            if step.wait && !leisurely {
+            if step.wait && wait != Wait::None {
                 // What is no sound request may never be answered, and is not worth the wait.
                 let sound = played.outcomes.get(index).is_some_and(|outcome| outcome.sound);
-                let patience = if sound { patience } else { SHORT.min(patience) };
+                let patience = match wait {
+                    Wait::Begun => BEGUN,
+                    _ if sound => patience,
+                    _ => SHORT.min(patience),
+                };
                 let opened = lane.opened;
                 lane.pump(Instant::now() + patience, &mut played, |lane| {
                     lane.opened > opened || !lane.waiting.values().any(|step| *step == index)
@@ -640,7 +648,8 @@ impl Lane {
         let id = events.first().and_then(|event| event.message()?.frame.json.as_ref()?.get("id").map(Json::to_string));
         let Some(id) = id else { return Ok(Sent { odd: false }) };
         // Whatever else has the id is cancelled with it.
-        let alike: Vec<usize> = self.ids.iter().filter(|(_, other)| **other == id).map(|(step, _)| *step).collect();
+        let alike: Vec<usize> =
+            self.ids.iter().filter(|(step, other)| **step != of && **other == id).map(|(step, _)| *step).collect();
         self.waiting.retain(|_, step| !alike.contains(step));
         for step in alike {
             if let Some(outcome) = played.outcomes.get_mut(step).filter(|it| it.class == Class::Unanswered) {

@@ -33,6 +33,8 @@ pub(super) struct Callable {
     pub(super) schema: Value,
     /// It may be called as a task.
     pub(super) task: bool,
+    /// It was seen to ask for input.
+    pub(super) asks: bool,
     pub(super) slow: bool,
 }
 
@@ -54,6 +56,7 @@ pub(super) fn callable(surface: &Surface) -> Vec<Callable> {
                 facts.tool.pointer("/execution/taskSupport").and_then(Value::as_str),
                 Some("optional" | "required")
             ),
+            asks: !facts.asks.is_empty(),
             slow: facts.call == CallState::Slow,
         }
     };
@@ -113,9 +116,8 @@ pub(super) fn operations(ground: &Ground) -> Vec<Step> {
         .filter(|(capability, _)| surface.has_capability(capability))
         .map(|(_, member)| ((*member).to_owned(), true.into()))
         .collect();
-        let mut step = Step::request("subscriptions/listen", Some(json!({ "notifications": filter })));
-        step.wait = false;
-        out.push(step);
+        // It is waited for until it is acknowledged.
+        out.push(Step::request("subscriptions/listen", Some(json!({ "notifications": filter }))));
     }
     out.extend(lists.into_iter().map(|method| Step::request(method, None)));
     out

@@ -10,6 +10,7 @@ use super::{
     values,
 };
 use crate::trace::Transport;
+use mcp_conform_schemas::Era;
 
 /// Requests of one method, other than calls of tools, that are gone through.
 const MOST_OF_A_METHOD: usize = 3;
@@ -32,15 +33,15 @@ pub(super) fn sweep(ground: &Ground, workshop: &Workshop) -> Vec<Input> {
             }
         };
         *count += 1;
-        let first = *count == 1;
-        if message.method != "tools/call" && *count > MOST_OF_A_METHOD {
-            continue;
-        }
+        let (first, many) = (*count == 1, *count > MOST_OF_A_METHOD);
         let tool = tool_of(message, &tools);
-        rows.push(values_of(ground, &step, message, tool, first));
-        if ground.era == mcp_conform_schemas::Era::Modern {
+        if ground.era == Era::Modern && tool.is_none_or(|tool| tool.asks) {
             rows.push(flows(ground, &step, &message.method));
         }
+        if message.method != "tools/call" && many {
+            continue;
+        }
+        rows.push(values_of(ground, &step, message, tool, first));
         if ground.transport == Transport::Http && first {
             rows.push(headers(ground, &step));
         }
@@ -71,7 +72,15 @@ fn values_of(ground: &Ground, step: &Step, message: &Message, tool: Option<&Call
         let broken = tool.zip(params.get("arguments")).is_some_and(|(tool, it)| breaks_a_bound(&tool.schema, it));
         broken.then_some(Forbidden::Arguments)
     };
-    let variants = values::each_place(&params, &|pointer| first || tool.is_none() || pointer.starts_with("/arguments/"));
+    if tool.is_some_and(|tool| tool.task) {
+        for ttl in values::numbers() {
+            let mut changed = params.clone();
+            changed["task"] = json!({ "ttl": ttl });
+            keep(changed, None);
+        }
+    }
+    let variants =
+        values::each_place(&params, &|pointer| first || tool.is_none() || pointer.starts_with("/arguments/"));
     for changed in variants {
         let forbidden = bound(&changed);
         keep(changed, forbidden);
@@ -91,13 +100,6 @@ fn values_of(ground: &Ground, step: &Step, message: &Message, tool: Option<&Call
             keep(changed, forbidden);
         }
     }
-    if tool.is_some_and(|tool| tool.task) {
-        for ttl in values::numbers() {
-            let mut changed = params.clone();
-            changed["task"] = json!({ "ttl": ttl });
-            keep(changed, None);
-        }
-    }
     out
 }
 
@@ -109,27 +111,26 @@ fn flows(ground: &Ground, step: &Step, method: &str) -> Vec<Input> {
     }
     let state = |of: usize| input::from(of, "/result/requestState");
     let base = || retry(0);
-    let mut retries = vec![base()];
-    retries.extend((1..=2).map(|without| input::Retry { without, ..base() }));
+    let mut retries: Vec<input::Retry> = (0..=2).map(|without| input::Retry { without, ..base() }).collect();
     retries.push(input::Retry { state: Some(None), ..base() });
     retries.push(input::Retry { responses: Some(json!({})), ..base() });
     retries.push(input::Retry { responses: Some(Value::Null), ..base() });
     // Spread over the whole of what it encodes, and over the bits of a byte.
     let flipped = |at: u64| Some(Some(json!({ input::FLIP: state(0), "at": at * 4099 / FLIPS * 8 + at % 8 })));
     retries.extend((0..FLIPS).map(|at| input::Retry { state: flipped(at), ..base() }));
-    let mut out = Vec::new();
-    for tampered in retries {
-        // In each round of two, and once more with the same.
-        let first = Step::of(Act::Retry(tampered.clone()));
-        out.push(one(ground, vec![step.clone(), first.clone(), first]));
-        let mut second = tampered;
-        second.of = 1;
-        if let Some(Some(hole)) = &mut second.state {
+    // In the first round, and once more with the same; then in the second round.
+    let first = retries.iter().map(|tampered| {
+        let tampered = Step::of(Act::Retry(tampered.clone()));
+        one(ground, vec![step.clone(), tampered.clone(), tampered])
+    });
+    let second = retries.iter().cloned().map(|mut tampered| {
+        tampered.of = 1;
+        if let Some(Some(hole)) = &mut tampered.state {
             hole[input::FLIP] = state(1);
         }
-        out.push(one(ground, vec![step.clone(), Step::of(Act::Retry(base())), Step::of(Act::Retry(second))]));
-    }
-    out
+        one(ground, vec![step.clone(), Step::of(Act::Retry(base())), Step::of(Act::Retry(tampered))])
+    });
+    first.chain(second).collect()
 }
 
 /// One request under each odd header, and streams taken up behind odd events.

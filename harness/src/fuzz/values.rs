@@ -241,7 +241,9 @@ pub(super) fn each_place(value: &Value, wanted: &dyn Fn(&str) -> bool) -> Vec<Va
         if is_text {
             TEXTS.iter().for_each(|text| put((*text).into()));
             ESCAPES.iter().for_each(|text| put(json!({ RAW: text })));
-            [(28, "a"), (40, "0"), (400, " "), (5_000, "(")].iter().for_each(|(count, text)| put(text.repeat(*count).into()));
+            [(28, "a"), (40, "0"), (400, " "), (5_000, "(")]
+                .iter()
+                .for_each(|(count, text)| put(text.repeat(*count).into()));
             put("ÄÖ".repeat(40_000).into());
             for name in names_beside(value, pointer) {
                 TEMPLATES.iter().for_each(|(open, close)| put(format!("{open}{name}{close}").into()));
