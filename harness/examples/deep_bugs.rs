@@ -95,7 +95,7 @@ fn fits(shows: Shows, finding: &Finding) -> bool {
         Shows::Accepted => &[Kind::Accepted],
         Shows::Refused => &[Kind::Refused],
         Shows::Leaked => &[Kind::Leak],
-        Shows::Astray => &[Kind::Rule, Kind::Leak],
+        Shows::Astray => &[Kind::Astray],
         Shows::Memory | Shows::Descriptors => &[Kind::Growth],
         Shows::UncleanExit => &[Kind::Exit],
     };

@@ -51,6 +51,8 @@ const SLOW: Duration = Duration::from_millis(500);
 const MOST_HISTORY: usize = 1_200;
 /// Places of one requirement that become findings of their own.
 const MOST_OF_A_REQUIREMENT: usize = 4;
+/// What the workers may take to come to their end when the campaign is interrupted.
+const LEAVE: Duration = Duration::from_secs(2);
 /// Times in a row that the server could not be reached before the campaign ends.
 const MOST_UNOPENED: u64 = 8;
 
@@ -188,6 +190,8 @@ pub(super) struct Known {
     pub(super) not_again: u64,
     /// Suspicions by how often they were not seen again; after a few times nothing more is made of them.
     fleeting: BTreeMap<String, u32>,
+    /// The same by kind: where a machine is under load, what is a matter of time is not looked into for ever.
+    fleeting_kinds: BTreeMap<oracle::Kind, u32>,
     looking_into: Vec<String>,
 }
 
@@ -203,6 +207,9 @@ impl Known {
     pub(super) fn take_up(&mut self, suspicion: &Suspicion) -> bool {
         const MOST_FLEETING: u32 = 2;
         let key = suspicion.key();
+        if self.tired_of().any(|kind| kind == suspicion.kind) {
+            return false;
+        }
         if self.keys.contains(&key) || self.fleeting.get(&key).is_some_and(|times| *times >= MOST_FLEETING) {
             return false;
         }
@@ -217,6 +224,13 @@ impl Known {
         true
     }
 
+    /// Kinds that are a matter of time and were not seen again so often that no more is made of them.
+    pub(super) fn tired_of(&self) -> impl Iterator<Item = oracle::Kind> {
+        const MOST_OF_A_KIND: u32 = 10;
+        let often = self.fleeting_kinds.iter().filter(|(kind, times)| kind.is_of_time() && **times >= MOST_OF_A_KIND);
+        often.map(|(kind, _)| *kind)
+    }
+
     /// What was taken up was not seen again.
     pub(super) fn let_go(&mut self, suspicion: &Suspicion) {
         let key = suspicion.key();
@@ -224,6 +238,7 @@ impl Known {
         self.looking_into.retain(|known| *known != key);
         self.not_again += 1;
         *self.fleeting.entry(key).or_default() += 1;
+        *self.fleeting_kinds.entry(suspicion.kind).or_default() += 1;
         if let Some(count) = self.of_requirement.get_mut(&suspicion.requirement) {
             *count = count.saturating_sub(1);
         }
@@ -351,12 +366,21 @@ impl Campaign {
                 self.note_state();
             }
         };
+        let ended = |done: Vec<Result<(), String>>| {
+            let failed = done.into_iter().find_map(Result::err);
+            failed.map(|why| format!("a worker of the fuzzer did not come to its end: {why}"))
+        };
+        let mut working = std::pin::pin!(working);
         let interrupted = tokio::select! {
-            done = working => done
-                .into_iter()
-                .find_map(Result::err)
-                .map(|why| format!("a worker of the fuzzer did not come to its end: {why}")),
-            reason = told => Some(reason),
+            done = &mut working => ended(done),
+            reason = told => {
+                self.enough.store(true, Ordering::Release);
+                // Whoever waits for a server sees that it is gone.
+                process::end_all().await;
+                // What a worker still reached is told; one that hangs is not waited for.
+                let _ = tokio::time::timeout(LEAVE, working).await;
+                Some(reason)
+            }
             () = telling => None,
         };
         self.enough.store(true, Ordering::Release);
@@ -534,7 +558,7 @@ impl Campaign {
 
     fn learn(&self, job: usize, island: &mut Island, input: &Arc<Input>, played: &Played) {
         let era = island.place.ground.era;
-        self.habits().note(played);
+        self.habits().note(input, played);
         for outcome in played.outcomes.iter().filter(|it| matches!(it.class, Class::Result | Class::InputRequired)) {
             let result =
                 outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.get("result").map(|it| it.to_value()));

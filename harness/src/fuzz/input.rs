@@ -295,6 +295,17 @@ impl Input {
         self.only(|_| true)
     }
 
+    /// Whether a step opens a subscription of 2026-07-28.
+    pub fn listens(&self, of: usize) -> bool {
+        let message = self.steps.get(of).and_then(Step::message);
+        message.is_some_and(|message| message.method == "subscriptions/listen")
+    }
+
+    /// Whether a step is cancelled by another one.
+    pub fn ends(&self, of: usize) -> bool {
+        self.steps.iter().any(|step| matches!(step.act, Act::Cancel(it) | Act::CloseStream(it) if it == of))
+    }
+
     /// Messages that go out: what the size of a finding is counted in.
     pub fn messages(&self) -> usize {
         self.steps.iter().filter(|step| !matches!(step.act, Act::Drop)).count()

@@ -719,7 +719,11 @@ impl Workshop {
         if unreadable {
             return message.wrong.push("/params".to_owned());
         }
-        let value = json!({"jsonrpc": "2.0", "id": 1, "method": message.method, "params": draft.to_value()});
+        let params = draft.to_value();
+        if !params.is_object() {
+            message.wrong.push("/params".to_owned());
+        }
+        let value = json!({"jsonrpc": "2.0", "id": 1, "method": message.method, "params": params});
         let revision = self.era.judged();
         let Some(name) = message_type(revision, Direction::ClientToServer, &message.method, MessageKind::Request)
         else {
@@ -891,23 +895,34 @@ fn ids(input: &mut Input, tame: bool, dice: &mut Dice) {
         "\"__proto__\"",
         "9007199254740991",
         "2147483648",
-        "1.0",
-        "1e3",
+        "\"1.0\"",
+        "\"null\"",
     ];
     const LENGTHS: [usize; 5] = [64, 255, 256, 1_000, 70_000];
-    const ODD: [&str; 10] =
-        ["null", "1.5", "true", "[]", "{}", "9007199254740993", "18446744073709551616", "1e400", "\"\\ud800\"", "-0"];
+    const ODD: [&str; 12] = [
+        "null",
+        "1.0",
+        "1e3",
+        "1.5",
+        "true",
+        "[]",
+        "{}",
+        "9007199254740993",
+        "18446744073709551616",
+        "1e400",
+        "\"\\ud800\"",
+        "-0",
+    ];
     let odd = !tame && dice.once_in(3);
     let mut id = (*dice.pick(if odd { &ODD[..] } else { &SOUND[..] }).unwrap_or(&"1")).to_owned();
     if !odd && dice.below(2) == 0 {
         // 2025-11-25 lets a client use an id once in a session: one that is new.
         let number = dice.below(1 << 40);
-        id = match dice.below(6) {
+        id = match dice.below(5) {
             0 => format!("-{number}"),
             1 => format!("\"{number}\""),
             2 => format!("\"ÄÖ😀 {number:x}\""),
-            3 => format!("{number}.0"),
-            4 => format!("\"{number:x}{}\"", "a".repeat(*dice.pick(&LENGTHS).unwrap_or(&64))),
+            3 => format!("\"{number:x}{}\"", "a".repeat(*dice.pick(&LENGTHS).unwrap_or(&64))),
             _ => number.to_string(),
         };
     }

@@ -2,7 +2,10 @@
 //!
 //! [`Suspicion`] is one of them, before it was seen a second time. Two suspicions of one [`Suspicion::key`] are one bug.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use mcp_conform_cases::{Catalogue, Grade};
 use mcp_conform_reports::model::Verdict;
@@ -12,13 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     input::{Act, Forbidden, Input},
-    play::{Breach, Class, Gone, Outcome, Played},
+    play::{Astray, Breach, Class, Gone, Outcome, Played, Way, without_marks},
     states::gist,
 };
 use crate::{
     rules,
     trace::{Exit, Transport},
-    wire::Json,
+    wire::{Frame, Json},
 };
 
 /// What kind of oracle speaks.
@@ -27,6 +30,8 @@ use crate::{
 pub enum Kind {
     /// Something was carried out that must not be.
     Accepted,
+    /// A message came for a subscription or on a stream that it does not belong to.
+    Astray,
     /// The process ended.
     Death,
     /// It did not end in order once its input was closed.
@@ -55,6 +60,7 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
+            Self::Astray => "astray",
             Self::Death => "death",
             Self::Exit => "exit",
             Self::Growth => "growth",
@@ -84,6 +90,7 @@ impl Kind {
     pub fn title(self) -> &'static str {
         match self {
             Self::Accepted => "What breaks a promise of the server is not carried out",
+            Self::Astray => "A message comes where it belongs",
             Self::Death => "The server lives, whatever it is sent",
             Self::Exit => "The server ends in order when its input is closed",
             Self::Growth => "Memory and descriptors do not grow with each round",
@@ -131,16 +138,34 @@ impl Suspicion {
 pub(super) struct Habits {
     /// Calls of a tool by the mark of their own that came back in the answer, and those without.
     echoes: BTreeMap<String, (u64, u64)>,
+    /// Results without tampering, by what was asked: digests of them without our marks.
+    results: BTreeMap<String, BTreeSet<u64>>,
 }
 
 impl Habits {
-    pub(super) fn note(&mut self, played: &Played) {
+    pub(super) fn note(&mut self, input: &Input, played: &Played) {
+        const MOST: usize = 256;
+        for (step, outcome) in input.steps.iter().zip(&played.outcomes) {
+            let tampered = matches!(&step.act, Act::Retry(retry) if retry.state.is_some());
+            if outcome.class == Class::Result && !tampered {
+                let results = self.results.entry(subject(outcome)).or_default();
+                if results.len() < MOST {
+                    results.extend(outcome.frame.as_ref().map(|frame| gist_of(frame)));
+                }
+            }
+        }
         for outcome in &played.outcomes {
             if let (Some(tool), Some(_), Class::Result) = (&outcome.tool, &outcome.mark, outcome.class) {
                 let (with, without) = self.echoes.entry(tool.clone()).or_default();
                 *if outcome.echoed { with } else { without } += 1;
             }
         }
+    }
+
+    /// Whether a result shows that what was tampered with had a say in it: others are known, and none is like it.
+    fn is_new(&self, outcome: &Outcome) -> bool {
+        let known = self.results.get(&subject(outcome)).filter(|known| !known.is_empty());
+        known.zip(outcome.frame.as_ref()).is_some_and(|(known, frame)| !known.contains(&gist_of(frame)))
     }
 
     /// Its answers hold what it was sent, as a habit.
@@ -175,6 +200,7 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
             ..eye.own(Kind::Refused, outcome.method.clone(), words, Verdict::Fail)
         });
     }
+    out.extend(played.astray.iter().map(|astray| eye.astray(astray)));
     for (index, outcome) in played.outcomes.iter().enumerate() {
         let lane = input.steps.get(index).map_or(0, |step| usize::from(step.on));
         let found = eye.outcome(input, index, outcome, played, habits);
@@ -353,8 +379,14 @@ impl Eye {
             let words = format!("the answer to {subject} shows the inside of the server: {trace}");
             out.push(self.own(Kind::StackTrace, format!("{subject} {}", gist(&trace)), words, Verdict::Warn));
         }
+        // Which of two requests under one id an answer is meant for is open.
+        let id = input.steps.get(index).and_then(|step| step.message()?.id.as_ref());
+        let under_it = input.steps.iter().filter(|step| step.message().is_some_and(|it| it.id.as_ref() == id));
+        let alone = id.is_none() || under_it.count() < 2;
         if let Some(message) = input.steps.get(index).and_then(|step| step.message())
             && let Some(forbidden) = message.forbidden
+            && alone
+            && !outcome.doubtful
             && outcome.class == Class::Result
             && carried_out(forbidden, outcome)
         {
@@ -365,18 +397,18 @@ impl Eye {
             && outcome.class == Class::Result
             && let Some((of, _)) = state.get(super::input::FLIP).and_then(super::input::as_from)
             && of == retry.of
+            && habits.is_new(outcome)
         {
-            let words = format!("{subject} completed with a requestState one bit of which was changed");
+            let words = format!(
+                "{subject} completed with a requestState one bit of which was changed, and with a result that is like none \
+                 without the change"
+            );
             out.push(Suspicion {
                 verdict: Verdict::Warn,
                 ..self.of_row(Kind::Accepted, "mrtr-state-integrity-protected", subject.clone(), words)
             });
         }
         let tool = outcome.tool.as_deref().unwrap_or_default();
-        // Which of two requests under one id an answer is meant for is open.
-        let id = input.steps.get(index).and_then(|step| step.message()?.id.as_ref());
-        let under_it = input.steps.iter().filter(|step| step.message().is_some_and(|it| it.id.as_ref() == id));
-        let alone = id.is_none() || under_it.count() < 2;
         let own = alone && outcome.mark.is_some() && !outcome.echoed && habits.echoes(tool);
         for foreign in outcome.foreign.iter().take(1) {
             if foreign.elsewhere {
@@ -392,6 +424,28 @@ impl Eye {
             }
         }
         out
+    }
+
+    fn astray(&self, astray: &Astray) -> Suspicion {
+        let (id, words) = match astray.way {
+            Way::Cancelled => (
+                "sub-client-cancel-stdio",
+                format!(
+                    "{} came for a subscription that was cancelled before two requests that were answered since",
+                    astray.method
+                ),
+            ),
+            Way::Replayed => (
+                "sse-no-cross-stream-replay",
+                "an event of another stream came on a stream that was taken up".to_owned(),
+            ),
+        };
+        Suspicion {
+            lane: astray.lane,
+            sent: Some(astray.sent),
+            received: Some(astray.received),
+            ..self.of_row(Kind::Astray, id, astray.method.clone(), words)
+        }
     }
 
     fn forbidden(&self, forbidden: Forbidden, subject: &str) -> Suspicion {
@@ -427,6 +481,15 @@ fn graded(grade: Grade) -> Verdict {
 fn carried_out(forbidden: Forbidden, outcome: &Outcome) -> bool {
     let content = || outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.pointer("/result/content"));
     forbidden == Forbidden::Method || content().is_some()
+}
+
+/// A digest of the result in an answer, whatever its id and our marks are.
+fn gist_of(frame: &Frame) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let result = frame.json.as_ref().and_then(|json| json.get("result")).map(Json::to_string);
+    let mut hasher = DefaultHasher::new();
+    without_marks(&result.unwrap_or_default()).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// `tools/call of TOOL`, or the method.

@@ -62,6 +62,8 @@ pub(super) struct Outcome {
     pub(super) foreign: Vec<Foreign>,
     /// The answer holds the mark of its own request.
     pub(super) echoed: bool,
+    /// Its id may be that of another request: which of them an answer is meant for is open.
+    pub(super) doubtful: bool,
 }
 
 /// A mark that came back to another than the one who sent it.
@@ -102,6 +104,25 @@ pub(super) struct Breach {
     pub(super) method: String,
 }
 
+/// A message that came where it does not belong.
+#[derive(Clone, Debug)]
+pub(super) struct Astray {
+    pub(super) lane: usize,
+    pub(super) way: Way,
+    pub(super) method: String,
+    /// Events of ours that it goes against, and of the message.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// For a subscription that we had cancelled before requests that were answered since.
+    Cancelled,
+    /// Replayed behind an event of another stream.
+    Replayed,
+}
+
 /// How a conversation ended that we did not end.
 #[derive(Clone, Debug)]
 pub(super) struct Gone {
@@ -124,6 +145,8 @@ pub(super) struct Played {
     pub(super) deaf: Option<(usize, Duration)>,
     /// Messages that went out.
     pub(super) sent: u64,
+    /// What came for a subscription or on a stream that it does not belong to.
+    pub(super) astray: Vec<Astray>,
     /// A plain request at the end was refused by a conversation.
     pub(super) refused: Option<(usize, Outcome)>,
     /// The input could not be played: no conversation could be opened.
@@ -190,6 +213,17 @@ impl Marks {
     }
 }
 
+/// A text with all marks made alike.
+pub(super) fn without_marks(text: &str) -> String {
+    let mut parts = text.split(MARK);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(MARK);
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    }
+    out
+}
+
 /// Every mark in some bytes.
 fn marks_in(bytes: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
@@ -223,6 +257,14 @@ struct Lane {
     streams: Vec<Exchange>,
     /// Event ids that the server gave.
     event_ids: Vec<String>,
+    /// Subscriptions that we cancelled, by the text of their id: the event, and the answers to later requests.
+    cancelled: BTreeMap<String, (u64, u32)>,
+    /// The stream on which each event id came first; `None` where it came on two.
+    streams_of: BTreeMap<String, Option<Exchange>>,
+    /// Streams that take up another one, with its number and our request.
+    resumed: BTreeMap<Exchange, (Exchange, u64)>,
+    /// Which conversation of the input it is.
+    number: usize,
     /// Subscriptions that the server acknowledged: that much is an answer, and no other comes soon.
     opened: u64,
     said: Vec<u8>,
@@ -397,7 +439,7 @@ impl Life {
         }
         let dead = self.lanes.get(on).and_then(Option::as_ref).is_none_or(|lane| lane.gone);
         if dead && let Some(place) = self.lanes.get_mut(on) {
-            *place = Some(Lane::new(self.place.open(self.manner).await?, self.place.clone()));
+            *place = Some(Lane::new(self.place.open(self.manner).await?, self.place.clone(), on));
         }
         match self.lanes.get_mut(on).and_then(Option::as_mut) {
             Some(lane) => Ok(lane),
@@ -442,7 +484,7 @@ struct Sent {
 }
 
 impl Lane {
-    fn new(talk: Conversation, place: Arc<Place>) -> Self {
+    fn new(talk: Conversation, place: Arc<Place>, number: usize) -> Self {
         let mut lane = Self {
             talk,
             place,
@@ -456,6 +498,10 @@ impl Lane {
             by_exchange: BTreeMap::new(),
             streams: Vec::new(),
             event_ids: Vec::new(),
+            cancelled: BTreeMap::new(),
+            streams_of: BTreeMap::new(),
+            resumed: BTreeMap::new(),
+            number,
             opened: 0,
             said: Vec::new(),
             exit: None,
@@ -496,17 +542,23 @@ impl Lane {
     async fn request(&mut self, message: &Message, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         let mark = self.mark();
         let Some(mut call) = call(message, played, &mark) else { return Ok(Sent { odd: false }) };
-        if let Some(id) = &message.id
-            && !self.may_use(id, index)
-        {
+        let doubtful = message.id.as_ref().is_some_and(|id| !self.may_use(id, index));
+        if doubtful {
             call.wrong.push("/id".to_owned());
         }
-        self.send(call, mark, index, played).await
+        if call.token.as_ref().is_some_and(|token| !is_plain(token)) {
+            call.wrong.push("/params/_meta/progressToken".to_owned());
+        }
+        let sent = self.send(call, mark, index, played).await;
+        if let Some(outcome) = played.outcomes.get_mut(index) {
+            outcome.doubtful = doubtful;
+        }
+        sent
     }
 
-    /// Whether an id that was chosen by hand may be used, and its answer be attributed: 2025-11-25 lets a client use an id
-    /// once in a session, 2026-07-28 again once it was answered; nothing malformed that was sent holds it, and the same
-    /// number or text was not used in another spelling.
+    /// Whether an id that was chosen by hand may be used, and its answer be attributed: it is a text or an integer that every
+    /// parser keeps; 2025-11-25 lets a client use an id once in a session, 2026-07-28 again once it was answered; nothing
+    /// malformed that was sent holds it, and the same number or text was not used in another spelling.
     fn may_use(&mut self, id: &str, index: usize) -> bool {
         const MOST: usize = 64;
         let bare = id.trim_matches('"');
@@ -515,7 +567,7 @@ impl Lane {
         let unused = self.burnt.insert(loose);
         self.ids.insert(index, id.to_owned());
         let malformed = self.lines.len() >= MOST || self.lines.iter().any(|line| line.contains(bare));
-        unused && one_spelling && !malformed
+        is_plain(id) && unused && one_spelling && !malformed
     }
 
     /// A text that nothing else in the run has.
@@ -530,7 +582,10 @@ impl Lane {
         let sound = call.wrong.is_empty();
         let method = call.method.clone();
         let tool = call.params.as_ref().filter(|_| method == "tools/call").and_then(|params| params.get("name"));
+        let tools = &self.place.ground.surface.tools;
         let tool = tool.and_then(|name| name.to_value().as_str().map(str::to_owned));
+        // Names that nobody has are one.
+        let tool = tool.filter(|tool| tools.iter().any(|it| it.name() == tool));
         self.last.clone_from(&method);
         // What the server gave back before, and is handed back now, is no secret of another conversation.
         let said = call.params.as_ref().map(|params| marks_in(params.text().as_bytes())).unwrap_or_default();
@@ -657,9 +712,13 @@ impl Lane {
             }
         }
         let mut params = Draft::object();
-        params.insert("requestId", Draft::Raw(id));
+        params.insert("requestId", Draft::Raw(id.clone()));
         let call = Call { method: "notifications/cancelled".to_owned(), params: Some(params), ..Call::default() };
-        self.talk.notify(call).await?;
+        let listens = played.outcomes.get(of).is_some_and(|it| it.method == "subscriptions/listen");
+        let ticket = self.talk.notify(call).await?;
+        if listens && !self.ids.contains_key(&of) {
+            self.cancelled.insert(id, (ticket.event, 0));
+        }
         Ok(Sent { odd: false })
     }
 
@@ -716,7 +775,12 @@ impl Lane {
             headers.push(("last-event-id".to_owned(), id.map(String::into_bytes)));
         }
         let body = Bytes::copy_from_slice(act.body.as_bytes());
+        let taken_up = headers.iter().find(|(name, _)| name == "last-event-id").and_then(|(_, id)| id.clone());
+        let origin = taken_up.and_then(|id| self.streams_of.get(&*String::from_utf8_lossy(&id)).copied().flatten());
         let ticket = self.talk.http(&act.method, None, headers, body, false).await?;
+        if let (Some(origin), Some(exchange)) = (origin, ticket.exchange) {
+            self.resumed.insert(exchange, (origin, ticket.event));
+        }
         if let Some(outcome) = played.outcomes.get_mut(index) {
             *outcome = Outcome { method: self.last.clone(), sent: Some(ticket.event), ..Outcome::default() };
         }
@@ -762,7 +826,12 @@ impl Lane {
             }
             Body::Exited(exit) => self.exit = Some(exit.clone()),
             Body::StdoutEnded => self.gone = !self.ended,
-            Body::Sse(sse) => self.event_ids.extend(sse.id.clone().filter(|id| !id.is_empty())),
+            Body::Sse(sse) => {
+                if let Some(id) = sse.id.clone().filter(|id| !id.is_empty()) {
+                    self.place_of(&id, sse.exchange, event.seq, played);
+                    self.event_ids.push(id);
+                }
+            }
             Body::HttpResponse(response) => {
                 if let Some(outcome) = self.outcome_of(response.exchange, played) {
                     outcome.status = Some(response.status);
@@ -781,11 +850,18 @@ impl Lane {
         for seen in self.judge.context().incoming(event) {
             if let Shape::Request | Shape::Notification = seen.shape {
                 let method = seen.method().unwrap_or_default();
+                let tag = seen.get("/params/_meta/io.modelcontextprotocol~1subscriptionId").map(Json::to_string);
+                if let Some((sent, 2..)) = tag.and_then(|tag| self.cancelled.get(&tag).copied()) {
+                    let (method, received) = (method.to_owned(), event.seq);
+                    played.astray.push(Astray { lane: self.number, way: Way::Cancelled, method, sent, received });
+                }
                 self.opened += u64::from(method == "notifications/subscriptions/acknowledged");
                 played.told.insert(method.to_owned());
             }
             let Some(key) = seen.answer.and_then(|answer| answer.request) else { continue };
             let Some(sent) = self.judge.context().request(key).map(|request| request.event) else { continue };
+            let later = self.cancelled.values_mut().filter(|(cancelled, _)| *cancelled < sent);
+            later.for_each(|(_, answers)| *answers += 1);
             let Some(step) = self.waiting.remove(&sent) else { continue };
             if let (Era::Modern, Some(id)) = (self.talk.era(), self.ids.get(&step)) {
                 self.burnt.remove(&loose(id));
@@ -800,6 +876,22 @@ impl Lane {
             (outcome.echoed, outcome.foreign) =
                 played.marks.foreign(&frame.raw, outcome.mark.as_deref(), &outcome.said, self.talk.number());
             outcome.frame = Some(frame.clone());
+        }
+    }
+
+    /// Notes on which stream an event came, and whether it is one of another stream than the one that was taken up.
+    fn place_of(&mut self, id: &str, exchange: Exchange, received: u64, played: &mut Played) {
+        const MOST: usize = 4_096;
+        let Some((origin, sent)) = self.resumed.get(&exchange).copied() else {
+            if self.streams_of.len() < MOST {
+                let place = self.streams_of.entry(id.to_owned()).or_insert(Some(exchange));
+                *place = place.filter(|known| *known == exchange);
+            }
+            return;
+        };
+        if self.streams_of.get(id).copied().flatten().is_some_and(|known| known != origin) {
+            let astray = Astray { lane: self.number, way: Way::Replayed, method: "GET".to_owned(), sent, received };
+            played.astray.push(astray);
         }
     }
 
@@ -931,6 +1023,15 @@ fn class_of(json: &Json) -> Class {
         Class::ToolError
     } else {
         Class::Result
+    }
+}
+
+/// A text, or an integer in digits that a double holds exactly. What else is an id is contested (C32), or none.
+fn is_plain(id: &str) -> bool {
+    const EXACT: u64 = (1 << 53) - 1;
+    match id.parse::<i64>() {
+        Ok(number) => number.unsigned_abs() <= EXACT && number.to_string() == id,
+        Err(_) => serde_json::from_str::<String>(id).is_ok(),
     }
 }
 

@@ -49,6 +49,12 @@ pub(super) fn report(
     if not_again > 0 {
         notes.push(format!("{not_again} suspicions were not seen again, and are no findings"));
     }
+    for kind in campaign.known().tired_of() {
+        let kind = kind.as_str();
+        notes.push(format!(
+            "suspicions of the kind {kind} came to nothing so often that later ones were not looked into"
+        ));
+    }
     if findings.iter().any(|finding| finding.provisional) {
         notes.push("some findings could not be made small before the end; --resume goes on with them".to_owned());
     }

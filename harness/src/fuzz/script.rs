@@ -28,7 +28,10 @@ pub(super) fn script(id: &str, input: &Input, found: &Suspicion, transport: Tran
     let setup = setup(input);
     let _ = writeln!(out, "conversation: {setup}");
     out.push_str("steps:\n");
-    let mut writer = Writer { input, transport, opened: vec!["main".to_owned()], steps: Vec::new(), dropped: 0 };
+    let ended = (0..input.steps.len()).find(|of| input.listens(*of) && input.ends(*of));
+    let astray = ended.filter(|_| found.kind == Kind::Astray);
+    let mut writer =
+        Writer { input, transport, opened: vec!["main".to_owned()], steps: Vec::new(), dropped: 0, astray };
     for (index, step) in input.steps.iter().enumerate() {
         writer.step(index, usize::from(step.on), step.wait, &step.act);
     }
@@ -59,7 +62,12 @@ struct Writer<'a> {
     opened: Vec<String>,
     steps: Vec<Value>,
     dropped: usize,
+    /// The subscription that is cancelled, and told of something nevertheless.
+    astray: Option<usize>,
 }
+
+/// Its id, by which what comes for it is known.
+const ASTRAY: &str = "mcp-conform-cancelled";
 
 impl Writer<'_> {
     fn step(&mut self, index: usize, on: usize, wait: bool, act: &Act) {
@@ -77,6 +85,9 @@ impl Writer<'_> {
             Act::Request(message) => {
                 let mut body = self.request(message);
                 body.insert("as".to_owned(), handle(index).into());
+                if self.astray == Some(index) {
+                    body.insert("id".to_owned(), ASTRAY.into());
+                }
                 let word = if wait { "request" } else { "send" };
                 self.push(word, named(Value::Object(body), &name));
             }
@@ -231,6 +242,35 @@ impl Writer<'_> {
             }
             // The rules judge whatever is played.
             (Kind::Rule, _) => {}
+            (Kind::Astray, _) => {
+                // From its place on, so that it stands ahead of what provokes it.
+                let (at, watch) = match self.astray {
+                    Some(listen) => {
+                        let like = json!({"params": {"_meta": {"io.modelcontextprotocol/subscriptionId": ASTRAY}}});
+                        let cancelled = json!({"cancel": {"of": handle(listen)}});
+                        let at = self.steps.iter().position(|step| *step == cancelled).map_or(0, |at| at + 1);
+                        (at, json!({ "like": like }))
+                    }
+                    None => {
+                        let of = (0..self.input.steps.len())
+                            .rev()
+                            .find(|of| matches!(self.input.steps.get(*of).map(|step| &step.act), Some(Act::Http(_))));
+                        let mut watch = json!({"like": {"result": "$any"}});
+                        if let Some(of) = of {
+                            watch["of"] = handle(of).into();
+                        }
+                        (self.steps.len(), watch)
+                    }
+                };
+                let mut watch = watch;
+                watch["requirement"] = requirement;
+                watch["says"] = found.message.as_str().into();
+                self.steps.insert(at.min(self.steps.len()), json!({ "expect_nothing": watch }));
+                if self.astray.is_some() {
+                    let ping = json!({"request": {"method": "server/discover"}});
+                    self.steps.splice(at..at, [ping.clone(), ping]);
+                }
+            }
             _ => {
                 for of in 0..self.input.steps.len() {
                     let step = self.input.steps.get(of);

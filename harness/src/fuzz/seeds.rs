@@ -152,7 +152,15 @@ pub(super) fn of_surface(ground: &Ground) -> Vec<Input> {
             }
             "subscriptions/listen" => {
                 let ping = Step::request("server/discover", None);
-                out.push(input(vec![step.clone(), ping.clone(), Step::of(Act::Cancel(0)), ping]));
+                let end = Step::of(Act::Cancel(0));
+                out.push(input(vec![step.clone(), ping.clone(), end.clone(), ping.clone()]));
+                out.push(input(vec![step.clone(), step.clone(), end.clone(), ping.clone(), ping.clone()]));
+                // What changes something is among the tools.
+                for tool in operations.iter().filter(|step| step.message().is_some_and(|it| it.method == "tools/call"))
+                {
+                    let (ping, end) = (ping.clone(), end.clone());
+                    out.push(input(vec![step.clone(), step.clone(), end, ping.clone(), ping, tool.clone()]));
+                }
             }
             _ => {}
         }

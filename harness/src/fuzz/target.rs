@@ -30,7 +30,7 @@ use tokio::runtime::Runtime;
 use super::{
     campaign::FuzzError,
     dice::Dice,
-    input::{Input, Manner, Step},
+    input::{Act, Input, Manner, Step},
     mutate::Workshop,
     oracle::{self, Habits, Kind, Suspicion},
     place::{Keeper, Pace, Place},
@@ -194,12 +194,19 @@ async fn habits(place: &Arc<Place>) -> Habits {
     /// More often than makes a habit.
     const ROUNDS: usize = 6;
     let is_call = |step: &Step| step.message().is_some_and(|message| message.method == "tools/call");
-    let steps: Vec<Step> = seeds::operations(&place.ground).into_iter().filter(is_call).collect();
+    let mut steps: Vec<Step> = Vec::new();
+    for call in seeds::operations(&place.ground).into_iter().filter(is_call) {
+        let first = steps.len();
+        steps.push(call);
+        // Two rounds more, where it asks for input.
+        steps.extend((first..first + 2).map(|of| Step::of(Act::Retry(seeds::retry(of)))));
+    }
     let input = Input { era: place.ground.era, manner: Manner::Prompt, steps };
     let mut habits = Habits::default();
     let mut life = Life::new(place.clone(), Manner::Prompt);
     for _ in 0..ROUNDS {
-        habits.note(&life.play(&input, PATIENCE, true).await);
+        let played = life.play(&input, PATIENCE, true).await;
+        habits.note(&input, &played);
     }
     life.drop_all().await;
     habits
