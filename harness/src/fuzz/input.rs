@@ -10,7 +10,7 @@
 //! | `{"$raw": "1e400"}` | JSON text that no parser keeps |
 //! | `{"$mark": 0}` | a text that nothing else in the run has, so that it can be told where it comes back |
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use mcp_conform_cases::ast::AnswerPolicy;
 use mcp_conform_schemas::Era;
@@ -304,6 +304,12 @@ impl Input {
     /// Whether a step is cancelled by another one.
     pub fn ends(&self, of: usize) -> bool {
         self.steps.iter().any(|step| matches!(step.act, Act::Cancel(it) | Act::CloseStream(it) if it == of))
+    }
+
+    /// Steps whose answers later steps are made of.
+    pub fn needed(&self) -> BTreeSet<usize> {
+        let made = self.steps.iter().filter(|step| !matches!(step.act, Act::Cancel(_) | Act::CloseStream(_)));
+        made.flat_map(Step::needs).collect()
     }
 
     /// Messages that go out: what the size of a finding is counted in.

@@ -138,34 +138,41 @@ impl Suspicion {
 pub(super) struct Habits {
     /// Calls of a tool by the mark of their own that came back in the answer, and those without.
     echoes: BTreeMap<String, (u64, u64)>,
-    /// Results without tampering, by what was asked: digests of them without our marks.
-    results: BTreeMap<String, BTreeSet<u64>>,
+    /// Results of flows without tampering, by all that was said in them: how many, and digests of them without our marks.
+    results: BTreeMap<String, (u64, BTreeSet<u64>)>,
 }
 
 impl Habits {
     pub(super) fn note(&mut self, input: &Input, played: &Played) {
-        const MOST: usize = 256;
-        for (step, outcome) in input.steps.iter().zip(&played.outcomes) {
-            let tampered = matches!(&step.act, Act::Retry(retry) if retry.state.is_some());
-            if outcome.class == Class::Result && !tampered {
-                let results = self.results.entry(subject(outcome)).or_default();
-                if results.len() < MOST {
-                    results.extend(outcome.frame.as_ref().map(|frame| gist_of(frame)));
-                }
+        const MOST: usize = 1_024;
+        for (index, outcome) in played.outcomes.iter().enumerate() {
+            if outcome.class == Class::Result
+                && let Some((flow, false)) = flow(input, index)
+                && let Some(frame) = &outcome.frame
+                && (self.results.len() < MOST || self.results.contains_key(&flow))
+            {
+                let (count, results) = self.results.entry(flow).or_default();
+                *count += 1;
+                results.insert(gist_of(frame));
             }
         }
         for outcome in &played.outcomes {
-            if let (Some(tool), Some(_), Class::Result) = (&outcome.tool, &outcome.mark, outcome.class) {
+            if let (Some(tool), Class::Result) = (&outcome.tool, outcome.class)
+                && !outcome.said.is_empty()
+            {
                 let (with, without) = self.echoes.entry(tool.clone()).or_default();
                 *if outcome.echoed { with } else { without } += 1;
             }
         }
     }
 
-    /// Whether a result shows that what was tampered with had a say in it: others are known, and none is like it.
-    fn is_new(&self, outcome: &Outcome) -> bool {
-        let known = self.results.get(&subject(outcome)).filter(|known| !known.is_empty());
-        known.zip(outcome.frame.as_ref()).is_some_and(|(known, frame)| !known.contains(&gist_of(frame)))
+    /// Whether a result shows that what was tampered with had a say in it: the same flow without that always came to
+    /// another one.
+    fn is_new(&self, input: &Input, index: usize, outcome: &Outcome) -> bool {
+        const ENOUGH: u64 = 2;
+        let known = flow(input, index).and_then(|(flow, _)| self.results.get(&flow));
+        let always = known.filter(|(count, results)| *count >= ENOUGH && results.len() == 1);
+        always.zip(outcome.frame.as_ref()).is_some_and(|((_, known), frame)| !known.contains(&gist_of(frame)))
     }
 
     /// Its answers hold what it was sent, as a habit.
@@ -397,11 +404,10 @@ impl Eye {
             && outcome.class == Class::Result
             && let Some((of, _)) = state.get(super::input::FLIP).and_then(super::input::as_from)
             && of == retry.of
-            && habits.is_new(outcome)
+            && habits.is_new(input, index, outcome)
         {
             let words = format!(
-                "{subject} completed with a requestState one bit of which was changed, and with a result that is like none \
-                 without the change"
+                "{subject} completed with a requestState one bit of which was changed, and not as it does without the change"
             );
             out.push(Suspicion {
                 verdict: Verdict::Warn,
@@ -409,7 +415,7 @@ impl Eye {
             });
         }
         let tool = outcome.tool.as_deref().unwrap_or_default();
-        let own = alone && outcome.mark.is_some() && !outcome.echoed && habits.echoes(tool);
+        let own = alone && !outcome.doubtful && !outcome.said.is_empty() && !outcome.echoed && habits.echoes(tool);
         for foreign in outcome.foreign.iter().take(1) {
             if foreign.elsewhere {
                 let words =
@@ -481,6 +487,28 @@ fn graded(grade: Grade) -> Verdict {
 fn carried_out(forbidden: Forbidden, outcome: &Outcome) -> bool {
     let content = || outcome.frame.as_ref().and_then(|frame| frame.json.as_ref()?.pointer("/result/content"));
     forbidden == Forbidden::Method || content().is_some()
+}
+
+/// All that is said in a flow up to its last round, as a text, and whether a state in it was tampered with; `None` for what
+/// is no flow, or is answered in an odd way.
+fn flow(input: &Input, index: usize) -> Option<(String, bool)> {
+    let (mut at, mut rounds, mut tampered) = (index, 0, false);
+    loop {
+        match &input.steps.get(at)?.act {
+            Act::Retry(retry) if retry.of < at => {
+                if retry.responses.is_some() || retry.without > 0 || retry.name.is_some() {
+                    return None;
+                }
+                tampered |= retry.state.is_some();
+                (at, rounds) = (retry.of, rounds + 1);
+            }
+            Act::Request(message) if rounds > 0 => {
+                let params = message.params.as_ref().map(ToString::to_string).unwrap_or_default();
+                return Some((format!("{:?} {rounds} {} {params}", input.manner, message.method), tampered));
+            }
+            _ => return None,
+        }
+    }
 }
 
 /// A digest of the result in an answer, whatever its id and our marks are.

@@ -56,11 +56,11 @@ pub(super) struct Outcome {
     pub(super) at: Duration,
     /// The text that only this step sent.
     pub(super) mark: Option<String>,
-    /// Every mark in what was sent.
-    said: Vec<String>,
+    /// Every mark in what was sent, and in what the parts of earlier answers in it were the answers to.
+    pub(super) said: Vec<String>,
     /// Texts in the answer that another step sent.
     pub(super) foreign: Vec<Foreign>,
-    /// The answer holds the mark of its own request.
+    /// The answer holds a mark of its own request, or of the flow that it belongs to.
     pub(super) echoed: bool,
     /// Its id may be that of another request: which of them an answer is meant for is open.
     pub(super) doubtful: bool,
@@ -195,15 +195,14 @@ impl Marks {
         }
     }
 
-    /// Whether one's own mark is in some bytes, and the marks there that others sent.
+    /// Whether a mark of one's own is in some bytes, and the marks there that others sent.
     fn foreign(&self, bytes: &[u8], own: Option<&str>, sent: &[String], conversation: u32) -> (bool, Vec<Foreign>) {
         let mut echoed = false;
         let mut out: Vec<Foreign> = Vec::new();
         for mark in marks_in(bytes) {
-            if Some(mark.as_str()) == own {
+            if Some(mark.as_str()) == own || sent.contains(&mark) {
                 echoed = true;
-            } else if !sent.contains(&mark)
-                && let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
+            } else if let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
                 && !out.iter().any(|known| known.mark == mark)
             {
                 out.push(Foreign { mark, elsewhere: *by != conversation });
@@ -319,6 +318,7 @@ impl Life {
             ..Played::default()
         };
         let mut odd = false;
+        let needed = input.needed();
         for (index, step) in input.steps.iter().enumerate() {
             if self.lanes.iter().flatten().any(|lane| lane.gone) {
                 // What it died of is told; another process must not take its place unseen.
@@ -343,7 +343,8 @@ impl Life {
             played.hand_on(index, &step.needs());
             let outcome = played.outcomes.get_mut(index);
             let tool = outcome.as_ref().and_then(|outcome| outcome.tool.clone());
-            let wait = tool.filter(|_| haste).map_or(Wait::Whole, |tool| place.pace.wait(&tool));
+            let wait =
+                tool.filter(|_| haste && !needed.contains(&index)).map_or(Wait::Whole, |tool| place.pace.wait(&tool));
             if wait != Wait::Whole
                 && let Some(outcome) = outcome
             {
@@ -545,6 +546,14 @@ impl Lane {
         let doubtful = message.id.as_ref().is_some_and(|id| !self.may_use(id, index));
         if doubtful {
             call.wrong.push("/id".to_owned());
+            // Whoever has it already may get the answer to this one.
+            let id = message.id.as_deref().map(loose);
+            let alike = self.ids.iter().filter(|(step, other)| **step != index && Some(loose(other)) == id);
+            for (step, _) in alike {
+                if let Some(outcome) = played.outcomes.get_mut(*step).filter(|it| it.class == Class::Unanswered) {
+                    (outcome.sound, outcome.doubtful) = (false, true);
+                }
+            }
         }
         if call.token.as_ref().is_some_and(|token| !is_plain(token)) {
             call.wrong.push("/params/_meta/progressToken".to_owned());
