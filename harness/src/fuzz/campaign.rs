@@ -505,6 +505,10 @@ impl Campaign {
                 break;
             }
             self.unopened.store(0, Ordering::Relaxed);
+            if self.enough.load(Ordering::Acquire) {
+                // What ends now is ended by us.
+                return life.drop_all().await;
+            }
             self.learn(job, island, &input, &played);
             let mut suspicions = self.suspicions(&island.place, &input, &played);
             suspicions.extend(self.gone(&island.place, &played).await);

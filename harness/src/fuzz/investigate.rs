@@ -18,7 +18,7 @@ use super::{
     play::Life,
     script::script,
     shrink::{Attempt, shrink},
-    watch::{Usage, usage},
+    watch::{Usage, of_one, usage},
 };
 use crate::{
     script::{Sources, evidence},
@@ -366,6 +366,7 @@ impl Campaign {
         const MUCH: u64 = 128 * 1024 * 1024;
         const LITTLE: u64 = 512 * 1024;
         const MANY: u64 = 40;
+        const OWN: u64 = 1 << 20;
         const LONG: Duration = Duration::from_secs(8);
         if input.steps.iter().any(|step| matches!(step.act, Act::Drop | Act::Raw(_))) {
             return None;
@@ -388,7 +389,13 @@ impl Campaign {
             self.requests.fetch_add(ROUNDS * input.messages() as u64, Ordering::Relaxed);
             // What was just closed may take a moment.
             tokio::time::sleep(Duration::from_millis(5)).await;
-            seen.push(usage(pid)?);
+            let mut now = usage(pid)?;
+            if place.ground.transport == Transport::Http {
+                // The connections that we hold open are not the server's doing.
+                let own = of_one(std::process::id()).unwrap_or_default().descriptors;
+                now.descriptors = (now.descriptors + OWN).saturating_sub(own);
+            }
+            seen.push(now);
             let (Some(first), Some(now)) = (seen.get(1), seen.last()) else { continue };
             let (windows, half) = (window as u64 - 1, seen.len().div_ceil(2));
             let Some(middle) = seen.get(half) else { continue };

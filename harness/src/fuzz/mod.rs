@@ -11,6 +11,7 @@ mod finding;
 mod input;
 mod investigate;
 mod mutate;
+mod odd;
 mod oracle;
 mod place;
 mod play;

@@ -269,6 +269,10 @@ struct Lane {
     said: Vec<u8>,
     exit: Option<Exit>,
     gone: bool,
+    /// It said something. Until then its start is waited for, too.
+    heard: bool,
+    /// Our own request ended its session.
+    over: bool,
     /// Since when we end it, everything is our doing.
     ended: bool,
     last: String,
@@ -353,6 +357,7 @@ impl Life {
             if step.wait && wait != Wait::None {
                 // What is no sound request may never be answered, and is not worth the wait.
                 let sound = played.outcomes.get(index).is_some_and(|outcome| outcome.sound);
+                let patience = lane.with_start(patience);
                 let patience = match wait {
                     Wait::Begun => BEGUN,
                     _ if sound => patience,
@@ -378,7 +383,7 @@ impl Life {
             let owed = |lane: &Lane, played: &Played| {
                 lane.waiting.values().any(|step| played.outcomes.get(*step).is_some_and(|outcome| outcome.sound))
             };
-            let until = Instant::now() + patience;
+            let until = Instant::now() + lane.with_start(patience);
             while owed(lane, &played) && !lane.gone {
                 let before = lane.waiting.len();
                 if !lane.pump(until, &mut played, |lane| lane.waiting.len() < before).await {
@@ -388,7 +393,8 @@ impl Life {
             }
         }
         for on in 0..self.lanes.len() {
-            if (odd || silent) && played.deaf.is_none() {
+            let over = self.lanes.get(on).and_then(Option::as_ref).is_some_and(|lane| lane.over);
+            if (odd || silent) && played.deaf.is_none() && !over {
                 self.survives(on, patience, &mut played).await;
             }
             if let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) {
@@ -396,6 +402,9 @@ impl Life {
                     lane.leave(&mut played).await;
                 }
                 lane.settle(on, &mut played);
+            }
+            if over && let Some(lane) = self.lanes.get_mut(on).and_then(Option::take) {
+                lane.talk.drop_connection().await;
             }
         }
         self.sent += played.sent;
@@ -454,6 +463,7 @@ impl Life {
         let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut).filter(|lane| !lane.gone) else { return };
         let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
         let index = played.outcomes.len();
+        let patience = lane.with_start(patience);
         let started = Instant::now();
         let Ok(ticket) = lane.talk.send_long(call).await else {
             // A server that is gone closed its input; one that does not read it hangs.
@@ -507,12 +517,20 @@ impl Lane {
             said: Vec::new(),
             exit: None,
             gone: false,
+            heard: false,
+            over: false,
             ended: false,
             last: String::new(),
         };
         // The handshake is no input's doing; what is wrong with it is told by its own words.
         lane.take_all(&mut Played::default());
         lane
+    }
+
+    /// How long an answer is waited for: a process that has said nothing yet may still be starting.
+    fn with_start(&self, patience: Duration) -> Duration {
+        const FACTOR: u32 = 4;
+        if self.heard { patience } else { patience + self.talk.bench().slowest_start() * FACTOR }
     }
 
     async fn act(&mut self, act: &Act, index: usize, input: &Input, played: &mut Played) -> Result<Sent, SendError> {
@@ -793,6 +811,7 @@ impl Lane {
         if let Some(outcome) = played.outcomes.get_mut(index) {
             *outcome = Outcome { method: self.last.clone(), sent: Some(ticket.event), ..Outcome::default() };
         }
+        self.over |= act.method.eq_ignore_ascii_case("DELETE");
         if let Some(exchange) = ticket.exchange {
             self.by_exchange.insert(exchange, index);
             self.streams.push(exchange);
@@ -855,6 +874,7 @@ impl Lane {
             _ => {}
         }
         let view = event.message().filter(|view| view.direction == Direction::In);
+        self.heard |= view.is_some();
         let Some(frame) = view.map(|view| view.frame.clone()) else { return };
         for seen in self.judge.context().incoming(event) {
             if let Shape::Request | Shape::Notification = seen.shape {

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{
     input::{self, Act, Forbidden, HttpAct, Input, Manner, Message, Step},
-    mutate::{FITTING, Workshop, breaks_a_bound},
+    mutate::{Workshop, breaks_a_bound},
+    odd::FITTING,
     seeds::{Callable, Ground, callable, operations, retry},
     values,
 };

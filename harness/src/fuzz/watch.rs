@@ -31,7 +31,8 @@ pub(super) fn usage(pid: u32) -> Option<Usage> {
     Some(sum)
 }
 
-fn of_one(pid: u32) -> Option<Usage> {
+/// Usage of a process alone.
+pub(super) fn of_one(pid: u32) -> Option<Usage> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;

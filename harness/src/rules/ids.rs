@@ -163,7 +163,10 @@ fn stray_error(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
     let named = !matches!(id, Id::Absent | Id::Null);
     if context.odd() {
         let refused = matches!(seen.channel, Channel::Body { status, .. } if status >= 400);
-        let invented = named && !context.legible(&id) && context.with_id(&id).next().is_none() && !context.forgot();
+        // What stood there may have been rounded to it.
+        let rounded = id.is_beyond_doubles();
+        let invented =
+            named && !rounded && !context.legible(&id) && context.with_id(&id).next().is_none() && !context.forgot();
         let breach = invented.then(|| {
             let breach = Breach::at(
                 seen,

@@ -91,12 +91,19 @@ impl Request {
     /// Its id can be read and stands for a request: an answer has to repeat it, whatever else may be wrong.
     pub fn is_readable(&self) -> bool {
         const ENVELOPE: [&str; 5] = ["", "/id", "/jsonrpc", "/method", "/params"];
+        const CODING: [&str; 5] = ["content-type", "content-encoding", "content-length", "transfer-encoding", "expect"];
         let id = match &self.id {
             Id::String(_) => true,
             Id::Number(number) => number.is_integer(),
             _ => false,
         };
-        id && !self.method.is_empty() && !self.wrong.iter().any(|pointer| ENVELOPE.contains(&pointer.as_str()))
+        // Under a header that says something else of it, the body may be read as something else.
+        let coded = |pointer: &&String| {
+            let header = pointer.strip_prefix("headers/").unwrap_or_default();
+            CODING.iter().any(|name| header.eq_ignore_ascii_case(name))
+        };
+        let broken = |pointer: &String| ENVELOPE.contains(&pointer.as_str()) || coded(&pointer);
+        id && !self.method.is_empty() && !self.wrong.iter().any(broken)
     }
 
     /// What we did keeps an answer away: a cancel, an end of ours before the deadline, or raw bytes ahead of it.
@@ -121,8 +128,7 @@ impl Request {
 
     /// An integer that doubles do not hold apart from its neighbours.
     pub fn has_big_id(&self) -> bool {
-        const SAFE: f64 = 9_007_199_254_740_991.0;
-        matches!(&self.id, Id::Number(number) if number.as_f64().abs() > SAFE)
+        self.id.is_beyond_doubles()
     }
 }
 

@@ -17,6 +17,12 @@ pub enum Id {
 }
 
 impl Id {
+    /// A number so great that a parser may have rounded it, or another one to it.
+    pub fn is_beyond_doubles(&self) -> bool {
+        const SAFE: f64 = 9_007_199_254_740_991.0;
+        matches!(self, Self::Number(number) if number.as_f64().abs() > SAFE)
+    }
+
     pub fn of(json: Option<&Json>) -> Self {
         match json.map(|json| (json, &json.kind)) {
             None => Self::Absent,
