@@ -86,9 +86,8 @@ fn fits(shows: Shows, finding: &Finding) -> bool {
     let kinds: &[Kind] = match shows {
         Shows::Death | Shows::Hang | Shows::Slow => &[Kind::Death, Kind::Hang, Kind::Lost],
         Shows::Lost => &[Kind::Lost, Kind::Swapped],
-        Shows::Doubled | Shows::ForeignId | Shows::Malformed | Shows::NotificationAnswered | Shows::Pollution => {
-            &[Kind::Rule]
-        }
+        Shows::Doubled | Shows::ForeignId | Shows::Malformed | Shows::Pollution => &[Kind::Rule],
+        Shows::NotificationAnswered => &[Kind::Rule, Kind::Astray],
         Shows::Swapped => &[Kind::Swapped, Kind::Leak],
         Shows::Status500 => &[Kind::ServerError, Kind::StackTrace],
         Shows::Trace => &[Kind::StackTrace],

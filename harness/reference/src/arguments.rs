@@ -68,7 +68,6 @@ fn check(schema: &Value, value: &Value, bug: Option<Bug>, at: &str) -> Option<St
                         return Some(fault);
                     }
                 }
-                None if bug == Some(Bug::UnderscorePasses) && name.starts_with('_') => {}
                 None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
                     return Some(format!("{place} is not known"));
                 }

@@ -141,17 +141,12 @@ impl Campaign {
 
     /// A call that is not answered alone either, and names a number, which may be how long it works.
     async fn takes_its_time(&self, place: &Arc<Place>, suspicion: &Suspicion, input: &Input) -> bool {
-        let silent = |index: usize| {
-            let message = input.steps.get(index).and_then(|step| step.message());
-            message.is_some_and(|message| {
-                let params = message.params.as_ref();
-                let name = params.and_then(|params| params.get("name")).and_then(serde_json::Value::as_str);
-                message.method == "tools/call"
-                    && name.is_some_and(|name| suspicion.place.ends_with(name))
-                    && params.and_then(|params| params.get("arguments")).is_some_and(holds_number)
-            })
-        };
-        let Some(index) = (0..input.steps.len()).find(|index| silent(*index)) else { return false };
+        let Some(index) = suspicion.step else { return false };
+        let message = input.steps.get(index).and_then(|step| step.message());
+        let Some(message) = message.filter(|message| message.method == "tools/call") else { return false };
+        if !message.params.as_ref().and_then(|params| params.get("arguments")).is_some_and(holds_number) {
+            return false;
+        }
         let mut alone = input.only(|at| at == index);
         alone.steps.iter_mut().for_each(|step| (step.on, step.wait) = (0, true));
         let mut life = Life::new(place.clone(), input.manner);

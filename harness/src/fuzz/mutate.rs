@@ -336,7 +336,7 @@ impl Workshop {
         let Some(of) = dice.pick(&found).copied() else { return };
         let mut value = input::from(of, dice.pick(&PARTS).unwrap_or(&"/id"));
         if dice.once_in(3) {
-            value = json!({input::FLIP: value, "at": dice.below(4096)});
+            value = json!({input::FLIP: value, "at": dice.below(2048)});
         }
         let later: Vec<usize> = found.into_iter().filter(|at| *at > of).collect();
         let target = dice.pick(&later).copied().filter(|_| dice.below(2) == 0);
@@ -379,7 +379,7 @@ impl Workshop {
         let mut next = retry(of);
         match dice.below(10) {
             0 => next.state = Some(None),
-            1 | 2 => next.state = Some(Some(json!({input::FLIP: state(of), "at": dice.below(4096)}))),
+            1 | 2 => next.state = Some(Some(json!({input::FLIP: state(of), "at": dice.below(2048)}))),
             3 => {
                 // Another flow's.
                 let other = *dice.pick(&rounds).unwrap_or(&of);
@@ -520,12 +520,22 @@ impl Workshop {
 /// A notification that a client may send at any time.
 fn notification(input: &mut Input, dice: &mut Dice) {
     let number = 600_000 + dice.below(1_000);
-    let (method, params) = match dice.below(3) {
+    let mut wrong = Vec::new();
+    let (method, params) = match dice.below(4) {
         0 => ("notifications/cancelled", json!({"requestId": number, "reason": "no longer needed"})),
-        1 => ("notifications/progress", json!({"progressToken": number, "progress": 1})),
+        1 => {
+            // Whatever the reason is, a notification has no answer.
+            let reason = values::any(dice);
+            let mut unreadable = false;
+            readable(&reason, &mut unreadable);
+            let reason = if unreadable { json!(1) } else { reason };
+            wrong.push("/params/reason".to_owned());
+            ("notifications/cancelled", json!({"requestId": number, "reason": reason}))
+        }
+        2 => ("notifications/progress", json!({"progressToken": number, "progress": 1})),
         _ => ("notifications/cancelled", json!({ "requestId": number })),
     };
-    let message = Message { method: method.to_owned(), params: Some(params), ..Message::default() };
+    let message = Message { method: method.to_owned(), params: Some(params), wrong, ..Message::default() };
     let at = dice.below(input.steps.len() + 1);
     insert_at(input, at, Step { wait: false, ..Step::of(Act::Notify(message)) });
 }

@@ -120,6 +120,8 @@ pub struct Suspicion {
     pub verdict: Verdict,
     /// Id of the rule, or `fuzz`.
     pub check: String,
+    /// Step of the input that it is about.
+    pub step: Option<usize>,
     /// Conversation of the input, and the events in it that show it.
     pub lane: usize,
     pub sent: Option<u64>,
@@ -140,12 +142,22 @@ pub(super) struct Habits {
     echoes: BTreeMap<String, (u64, u64)>,
     /// Results of flows without tampering, by all that was said in them: how many, and digests of them without our marks.
     results: BTreeMap<String, (u64, BTreeSet<u64>)>,
+    /// Flows whose next round was sent without their state, and whether that was enough to complete them.
+    stateless: BTreeMap<String, bool>,
 }
 
 impl Habits {
     pub(super) fn note(&mut self, input: &Input, played: &Played) {
         const MOST: usize = 1_024;
         for (index, outcome) in played.outcomes.iter().enumerate() {
+            if let Some(Act::Retry(super::input::Retry { state: Some(None), .. })) =
+                input.steps.get(index).map(|it| &it.act)
+                && let Some((flow, _)) = flow(input, index)
+                && !matches!(outcome.class, Class::Unanswered | Class::Closed)
+                && (self.stateless.len() < MOST || self.stateless.contains_key(&flow))
+            {
+                *self.stateless.entry(flow).or_default() |= outcome.class == Class::Result;
+            }
             if outcome.class == Class::Result
                 && let Some((flow, false)) = flow(input, index)
                 && let Some(frame) = &outcome.frame
@@ -173,6 +185,11 @@ impl Habits {
         let known = flow(input, index).and_then(|(flow, _)| self.results.get(&flow));
         let always = known.filter(|(count, results)| *count >= ENOUGH && results.len() == 1);
         always.zip(outcome.frame.as_ref()).is_some_and(|((_, known), frame)| !known.contains(&gist_of(frame)))
+    }
+
+    /// Whether a flow is known not to complete without its state.
+    fn needs_state(&self, input: &Input, index: usize) -> bool {
+        flow(input, index).and_then(|(flow, _)| self.stateless.get(&flow)) == Some(&false)
     }
 
     /// Its answers hold what it was sent, as a habit.
@@ -211,7 +228,8 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
     for (index, outcome) in played.outcomes.iter().enumerate() {
         let lane = input.steps.get(index).map_or(0, |step| usize::from(step.on));
         let found = eye.outcome(input, index, outcome, played, habits);
-        out.extend(found.into_iter().map(|it| Suspicion { lane, sent: outcome.sent, received: outcome.event, ..it }));
+        let (step, sent, received) = (Some(index), outcome.sent, outcome.event);
+        out.extend(found.into_iter().map(|it| Suspicion { step, lane, sent, received, ..it }));
     }
     out
 }
@@ -287,6 +305,7 @@ impl Eye {
             message,
             verdict,
             check: "fuzz".to_owned(),
+            step: None,
             lane: 0,
             sent: None,
             received: None,
@@ -329,6 +348,7 @@ impl Eye {
             message: violation.message.clone(),
             verdict,
             check: breach.rule.to_owned(),
+            step: None,
             lane: breach.lane,
             sent: violation.related,
             received: Some(violation.event),
@@ -414,10 +434,25 @@ impl Eye {
                 ..self.of_row(Kind::Accepted, "mrtr-state-integrity-protected", subject.clone(), words)
             });
         }
+        if let Some(Act::Retry(retry)) = input.steps.get(index).map(|step| &step.act)
+            && let Some(Some(state)) = &retry.state
+            && outcome.class == Class::Result
+            && let Some((other, "/result/requestState")) = super::input::as_from(state)
+            && is_another_request(input, index, other)
+            && habits.needs_state(input, index)
+        {
+            let words = format!(
+                "{subject} completed with the requestState that another request was given, and does not without a state"
+            );
+            out.push(Suspicion {
+                verdict: Verdict::Warn,
+                ..self.of_row(Kind::Accepted, "mrtr-state-on-other-method", subject.clone(), words)
+            });
+        }
         let tool = outcome.tool.as_deref().unwrap_or_default();
         let own = alone && !outcome.doubtful && !outcome.said.is_empty() && !outcome.echoed && habits.echoes(tool);
         for foreign in outcome.foreign.iter().take(1) {
-            if foreign.elsewhere {
+            if foreign.elsewhere && !foreign.public {
                 let words =
                     format!("the answer to {subject} holds a text that another conversation sent: {}", foreign.mark);
                 out.push(self.own(Kind::Leak, subject.clone(), words, Verdict::Warn));
@@ -441,17 +476,23 @@ impl Eye {
                     astray.method
                 ),
             ),
+            Way::Unwanted => (
+                "base-no-response-to-notification",
+                format!("an answer without an id came after {}, which wants none", astray.method),
+            ),
             Way::Replayed => (
                 "sse-no-cross-stream-replay",
                 "an event of another stream came on a stream that was taken up".to_owned(),
             ),
         };
-        Suspicion {
-            lane: astray.lane,
-            sent: Some(astray.sent),
-            received: Some(astray.received),
-            ..self.of_row(Kind::Astray, id, astray.method.clone(), words)
-        }
+        let place = astray.method.clone();
+        let found = match Catalogue::get().row(id, self.revision) {
+            Some(_) => self.of_row(Kind::Astray, id, place, words),
+            // The catalogue has the sentence for 2025-11-25 alone; the page has it for both.
+            None => self.own(Kind::Astray, place, words, Verdict::Fail),
+        };
+        let sent = Some(astray.sent).filter(|sent| *sent != astray.received);
+        Suspicion { lane: astray.lane, sent, received: Some(astray.received), ..found }
     }
 
     fn forbidden(&self, forbidden: Forbidden, subject: &str) -> Suspicion {
@@ -509,6 +550,22 @@ fn flow(input: &Input, index: usize) -> Option<(String, bool)> {
             _ => return None,
         }
     }
+}
+
+/// Whether two flows began with different requests: another method, or another tool, prompt or resource.
+fn is_another_request(input: &Input, one: usize, other: usize) -> bool {
+    let first = |mut at: usize| loop {
+        match &input.steps.get(at)?.act {
+            Act::Retry(retry) if retry.of < at => at = retry.of,
+            Act::Request(message) => {
+                let named = |name: &str| message.params.as_ref().and_then(|params| params.get(name)).cloned();
+                return Some((message.method.clone(), named("name"), named("uri")));
+            }
+            _ => return None,
+        }
+    };
+    let (one, other) = (first(one), first(other));
+    one.is_some() && other.is_some() && one != other
 }
 
 /// A digest of the result in an answer, whatever its id and our marks are.

@@ -116,6 +116,9 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<BTreeMap<String, Taken>>);
 
+/// What a call takes at least, on average, that is not waited for each time.
+const LONG: Duration = Duration::from_millis(12);
+
 /// How far a call is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
@@ -144,7 +147,6 @@ impl Pace {
     /// How long the next call is waited for. Of a tool whose calls take much longer than a message needs, one in so many
     /// to its end that the wait does not weigh on the rest, and some others until it may have begun to work.
     pub(super) fn wait(&self, tool: &str) -> Wait {
-        const LONG: Duration = Duration::from_millis(12);
         const LEAST: u128 = 32;
         const BEGUN_ONE_IN: u32 = 4;
         let mut pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);

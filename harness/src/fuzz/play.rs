@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::{
     input::{self, Act, HttpAct, Input, Manner, Message, Retry},
+    mutate::readable,
     place::{Place, Wait},
     seeds,
 };
@@ -23,7 +24,7 @@ use crate::{
     conversation::{Call, Conversation, Draft, Link, OpenError, Outgoing, SendError, header_value},
     rules::{Judge, Observation, Shape, Violation},
     trace::{Body, Direction, Event, Exchange, ExchangeEnd, Exit, Intent, Transport},
-    wire::{Frame, Json},
+    wire::{Frame, Id, Json},
 };
 
 /// Conversations of one input.
@@ -72,6 +73,8 @@ pub(super) struct Foreign {
     pub(super) mark: String,
     /// It was sent in another conversation.
     pub(super) elsewhere: bool,
+    /// Others may well see it.
+    pub(super) public: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,6 +124,8 @@ pub(super) enum Way {
     Cancelled,
     /// Replayed behind an event of another stream.
     Replayed,
+    /// An answer without an id, while nothing waited for one and nothing but a notification can be meant.
+    Unwanted,
 }
 
 /// How a conversation ended that we did not end.
@@ -182,14 +187,23 @@ pub(super) struct Life {
 /// What begins every mark; nothing that a server says by itself holds it.
 const MARK: &str = "mcpconform";
 
-/// The marks that went out of late, and from which conversation.
+/// The marks that went out of late.
 #[derive(Clone, Debug, Default)]
-struct Marks(VecDeque<(String, u32)>);
+struct Marks(VecDeque<Mark>);
+
+#[derive(Clone, Debug)]
+struct Mark {
+    text: String,
+    /// The conversation that it went out on.
+    conversation: u32,
+    /// A tool that changes something was given it: others may well see it.
+    public: bool,
+}
 
 impl Marks {
-    fn note(&mut self, mark: String, conversation: u32) {
+    fn note(&mut self, mark: Mark) {
         const MOST: usize = 512;
-        self.0.push_back((mark, conversation));
+        self.0.push_back(mark);
         if self.0.len() > MOST {
             self.0.pop_front();
         }
@@ -202,10 +216,10 @@ impl Marks {
         for mark in marks_in(bytes) {
             if Some(mark.as_str()) == own || sent.contains(&mark) {
                 echoed = true;
-            } else if let Some((_, by)) = self.0.iter().find(|(known, _)| *known == mark)
+            } else if let Some(known) = self.0.iter().find(|known| known.text == mark)
                 && !out.iter().any(|known| known.mark == mark)
             {
-                out.push(Foreign { mark, elsewhere: *by != conversation });
+                out.push(Foreign { mark, elsewhere: known.conversation != conversation, public: known.public });
             }
         }
         (echoed, out)
@@ -245,6 +259,8 @@ struct Lane {
     place: Arc<Place>,
     /// Ids that were chosen by hand, by step of the input at hand.
     ids: BTreeMap<usize, String>,
+    /// The tasks of `tasks/cancel`, by step of the input at hand.
+    tasks: BTreeMap<usize, String>,
     /// How each number or text was first spelled as an id.
     spellings: BTreeMap<String, String>,
     /// Ids that must not be used again.
@@ -269,6 +285,8 @@ struct Lane {
     said: Vec<u8>,
     exit: Option<Exit>,
     gone: bool,
+    /// The input at hand holds what is no message, and may be answered without an id.
+    noisy: bool,
     /// It said something. Until then its start is waited for, too.
     heard: bool,
     /// Our own request ended its session.
@@ -503,6 +521,7 @@ impl Lane {
             next: 0,
             waiting: BTreeMap::new(),
             ids: BTreeMap::new(),
+            tasks: BTreeMap::new(),
             spellings: BTreeMap::new(),
             burnt: BTreeSet::new(),
             lines: Vec::new(),
@@ -517,6 +536,7 @@ impl Lane {
             said: Vec::new(),
             exit: None,
             gone: false,
+            noisy: false,
             heard: false,
             over: false,
             ended: false,
@@ -604,9 +624,16 @@ impl Lane {
 
     async fn send(&mut self, call: Call, mark: String, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         // The result of a task that was cancelled is there.
-        let cancelled = played.outcomes.iter().any(|it| it.method == "tasks/cancel" && it.class == Class::Result);
+        let task = call.params.as_ref().and_then(|params| params.get("taskId")).map(|id| id.to_value().to_string());
+        let cancelled = self.tasks.iter().any(|(step, id)| {
+            Some(id) == task.as_ref() && played.outcomes.get(*step).is_some_and(|it| it.class == Class::Result)
+        });
+        if let ("tasks/cancel", Some(task)) = (call.method.as_str(), task) {
+            self.tasks.insert(index, task);
+        }
         let long = call.method == "subscriptions/listen" || (call.method == "tasks/result" && !cancelled);
         let sound = call.wrong.is_empty();
+        self.noisy |= call.wrong.iter().any(|pointer| pointer.is_empty() || pointer == "/id");
         let method = call.method.clone();
         let tool = call.params.as_ref().filter(|_| method == "tools/call").and_then(|params| params.get("name"));
         let tools = &self.place.ground.surface.tools;
@@ -617,13 +644,10 @@ impl Lane {
         // What the server gave back before, and is handed back now, is no secret of another conversation.
         let said = call.params.as_ref().map(|params| marks_in(params.text().as_bytes())).unwrap_or_default();
         let mark = said.contains(&mark).then_some(mark);
-        // What a tool that changes something was given may well be seen by others.
-        if tool
-            .as_deref()
-            .is_none_or(|tool| self.place.ground.surface.tools.iter().any(|it| it.name() == tool && it.only_reads()))
-        {
-            mark.iter().for_each(|mark| played.marks.note(mark.clone(), self.talk.number()));
-        }
+        let reads = |tool: &str| tools.iter().any(|it| it.name() == tool && it.only_reads());
+        let public = tool.as_deref().is_some_and(|tool| !reads(tool));
+        let conversation = self.talk.number();
+        mark.iter().for_each(|mark| played.marks.note(Mark { text: mark.clone(), conversation, public }));
         let ticket = self.talk.send_long(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
             let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
@@ -639,6 +663,7 @@ impl Lane {
 
     async fn notify(&mut self, message: &Message, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         let Some(call) = call(message, played, &self.mark()) else { return Ok(Sent { odd: false }) };
+        self.noisy |= !message.wrong.iter().all(|pointer| pointer.starts_with("/params/"));
         self.last.clone_from(&message.method);
         let ticket = self.talk.notify(call).await?;
         if let Some(outcome) = played.outcomes.get_mut(index) {
@@ -709,6 +734,15 @@ impl Lane {
         if let Some(state) = state {
             params.insert("requestState", state);
         }
+        let given = retry.state.iter().flatten().chain(&retry.responses);
+        if given.fold(false, |unreadable, value| {
+            let mut here = unreadable;
+            readable(value, &mut here);
+            here
+        }) {
+            // What a parser stumbles over is no request for it.
+            wrong.push("/params".to_owned());
+        }
         call.params = Some(params);
         call.id = None;
         call.token = None;
@@ -752,6 +786,7 @@ impl Lane {
     /// A message of any text.
     async fn line(&mut self, text: &str, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         self.last = "a message of no sound form".to_owned();
+        self.noisy = true;
         self.lines.push(text.to_owned());
         let body = Bytes::copy_from_slice(text.as_bytes());
         let (event, exchange) = match self.talk.transport() {
@@ -776,6 +811,7 @@ impl Lane {
 
     async fn raw(&mut self, bytes: &[u8]) -> Result<Sent, SendError> {
         self.last = "bytes that are no message".to_owned();
+        self.noisy = true;
         match self.talk.transport() {
             Transport::Stdio => drop(self.talk.raw(Bytes::copy_from_slice(bytes), &[]).await?),
             Transport::Http => {
@@ -887,6 +923,15 @@ impl Lane {
                 self.opened += u64::from(method == "notifications/subscriptions/acknowledged");
                 played.told.insert(method.to_owned());
             }
+            let context = self.judge.context();
+            let nameless = matches!(Id::of(seen.json.get("id")), Id::Absent | Id::Null);
+            let unwanted = matches!(seen.shape, Shape::Response { .. }) && nameless && context.notification_pending();
+            let clear = !self.noisy && !context.raw() && self.waiting.is_empty();
+            if unwanted && clear && self.talk.transport() == Transport::Stdio {
+                let (method, received) = (self.last.clone(), event.seq);
+                let astray = Astray { lane: self.number, way: Way::Unwanted, method, sent: received, received };
+                played.astray.push(astray);
+            }
             let Some(key) = seen.answer.and_then(|answer| answer.request) else { continue };
             let Some(sent) = self.judge.context().request(key).map(|request| request.event) else { continue };
             let later = self.cancelled.values_mut().filter(|(cancelled, _)| *cancelled < sent);
@@ -966,6 +1011,8 @@ impl Lane {
         // What still comes belongs to no step of the next input.
         self.by_exchange.clear();
         self.ids.clear();
+        self.tasks.clear();
+        self.noisy = false;
         self.take_all(played);
     }
 

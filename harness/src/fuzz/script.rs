@@ -220,6 +220,11 @@ impl Writer<'_> {
             json!({ (found.revision.as_str()): found.requirement })
         };
         let last = (0..self.input.steps.len()).rev().find(|of| self.is_request(*of));
+        let told = |of: &usize| {
+            let act = self.input.steps.get(*of).map(|step| &step.act);
+            matches!(act, Some(Act::Request(_) | Act::Retry(_) | Act::Http(_)))
+        };
+        let last = found.step.filter(told).or(last);
         match (found.kind, last) {
             (Kind::Accepted | Kind::Swapped | Kind::Leak | Kind::StackTrace | Kind::ServerError, Some(of)) => {
                 let see = match found.kind {
@@ -250,6 +255,9 @@ impl Writer<'_> {
                         let cancelled = json!({"cancel": {"of": handle(listen)}});
                         let at = self.steps.iter().position(|step| *step == cancelled).map_or(0, |at| at + 1);
                         (at, json!({ "like": like }))
+                    }
+                    None if self.transport == Transport::Stdio => {
+                        (0, json!({"like": {"method": "$absent", "id": {"$one_of": ["$absent", null]}}}))
                     }
                     None => {
                         let of = (0..self.input.steps.len())

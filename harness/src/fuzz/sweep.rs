@@ -42,10 +42,13 @@ pub(super) fn sweep(ground: &Ground, workshop: &Workshop) -> Vec<Input> {
         if message.method != "tools/call" && many {
             continue;
         }
-        rows.push(values_of(ground, &step, message, tool, first));
+        rows.push(packed(values_of(ground, &step, message, tool, first)));
         if ground.transport == Transport::Http && first {
             rows.push(headers(ground, &step));
         }
+    }
+    if ground.era == Era::Modern {
+        rows.push(states_of_others(ground, &tools));
     }
     let mut out = in_turn(rows);
     out.iter_mut().for_each(|input| workshop.weigh_all(input));
@@ -55,6 +58,20 @@ pub(super) fn sweep(ground: &Ground, workshop: &Workshop) -> Vec<Input> {
 fn tool_of<'a>(message: &Message, tools: &'a [Callable]) -> Option<&'a Callable> {
     let name = message.params.as_ref()?.get("name")?.as_str()?;
     tools.iter().find(|tool| message.method == "tools/call" && tool.name == name)
+}
+
+/// Several requests in flight together, which takes hardly longer than one.
+fn packed(inputs: Vec<Input>) -> Vec<Input> {
+    const TOGETHER: usize = 8;
+    let mut out: Vec<Input> = Vec::new();
+    for mut input in inputs {
+        input.steps.iter_mut().for_each(|step| step.wait = false);
+        match out.last_mut().filter(|last| last.steps.len() + input.steps.len() <= TOGETHER) {
+            Some(last) => last.then(&input),
+            None => out.push(input),
+        }
+    }
+    out
 }
 
 fn one(ground: &Ground, steps: Vec<Step>) -> Input {
@@ -117,7 +134,7 @@ fn flows(ground: &Ground, step: &Step, method: &str) -> Vec<Input> {
     retries.push(input::Retry { responses: Some(json!({})), ..base() });
     retries.push(input::Retry { responses: Some(Value::Null), ..base() });
     // Spread over the whole of what it encodes, and over the bits of a byte.
-    let flipped = |at: u64| Some(Some(json!({ input::FLIP: state(0), "at": at * 4099 / FLIPS * 8 + at % 8 })));
+    let flipped = |at: u64| Some(Some(json!({ input::FLIP: state(0), "at": at * 2_048 / FLIPS + at % 8 })));
     retries.extend((0..FLIPS).map(|at| input::Retry { state: flipped(at), ..base() }));
     // In the first round, and once more with the same; then in the second round.
     let first = retries.iter().map(|tampered| {
@@ -132,6 +149,29 @@ fn flows(ground: &Ground, step: &Step, method: &str) -> Vec<Input> {
         one(ground, vec![step.clone(), Step::of(Act::Retry(base())), Step::of(Act::Retry(tampered))])
     });
     first.chain(second).collect()
+}
+
+/// Flows that are gone on with by the state of a flow that began with another request.
+fn states_of_others(ground: &Ground, tools: &[Callable]) -> Vec<Input> {
+    const MOST: usize = 12;
+    let asks = |step: &Step| {
+        step.message().is_some_and(|message| match message.method.as_str() {
+            "tools/call" => tool_of(message, tools).is_some_and(|tool| tool.asks),
+            method => matches!(method, "prompts/get" | "resources/read"),
+        })
+    };
+    let asking: Vec<Step> = operations(ground).into_iter().filter(asks).collect();
+    let mut out = Vec::new();
+    for step in &asking {
+        // Without a state at all, to know what that comes to.
+        let without = input::Retry { state: Some(None), ..retry(0) };
+        out.push(one(ground, vec![step.clone(), Step::of(Act::Retry(without))]));
+        for other in asking.iter().filter(|other| *other != step).rev().take(MOST) {
+            let foreign = input::Retry { state: Some(Some(input::from(0, "/result/requestState"))), ..retry(1) };
+            out.push(one(ground, vec![other.clone(), step.clone(), Step::of(Act::Retry(foreign))]));
+        }
+    }
+    out
 }
 
 /// One request under each odd header, and streams taken up behind odd events.

@@ -398,7 +398,7 @@ pub(super) fn changed_text(old: &str, dice: &mut Dice) -> Value {
         // Numbers within what the text encodes: offsets of cursors, versions of states.
         0 | 1 => renumbered(&String::from_utf8_lossy(&bytes), dice)
             .map_or_else(|| text(dice), |inner| encoded(inner.as_bytes(), coding).into()),
-        2 => json!({super::input::FLIP: old, "at": dice.below(4096)}),
+        2 => json!({super::input::FLIP: old, "at": dice.below(2048)}),
         3 => format!("{old}{}", dice.pick(&TEXTS).unwrap_or(&"")).into(),
         4 => format!("{}{old}", dice.pick(&TEXTS).unwrap_or(&"")).into(),
         5 => old.chars().take(dice.below(old.chars().count())).collect::<String>().into(),

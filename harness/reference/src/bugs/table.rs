@@ -232,8 +232,6 @@ table! {
     LargeNumbersPass "large-numbers-pass" [Legacy Modern] [Stdio Http] 1 Accepted
         "A number beyond 2^53 is not held against its bounds."
         after "Ahmad-Faraj mcpprobe census";
-    UnderscorePasses "underscore-passes" [Legacy Modern] [Stdio Http] 1 Accepted
-        "An argument that the schema does not know passes if its name begins with an underscore.";
     EnumCaseBlind "enum-case-blind" [Legacy Modern] [Stdio Http] 1 Accepted
         "Values of an enum are compared without regard to case.";
     StateTailOpen "state-tail-open" [Modern] [Stdio Http] 2 Accepted

@@ -152,7 +152,6 @@ pub(crate) async fn witness(bug: Bug, talk: &mut Talk) {
             }
         }
         Bug::LargeNumbersPass => forbidden(talk, json!({"colour": "red", "count": 9_007_199_254_740_994_i64})).await,
-        Bug::UnderscorePasses => forbidden(talk, json!({"colour": "red", "count": 1, "__proto__": {}})).await,
         Bug::EnumCaseBlind => forbidden(talk, json!({"colour": "RED", "count": 1})).await,
         Bug::StateTailOpen => state_tail_open(talk).await,
         Bug::StateOfAnyContent => {
