@@ -85,7 +85,8 @@ fn main() -> Outcome<()> {
 fn fits(shows: Shows, finding: &Finding) -> bool {
     let kinds: &[Kind] = match shows {
         Shows::Death | Shows::Hang | Shows::Slow => &[Kind::Death, Kind::Hang, Kind::Lost],
-        Shows::Lost => &[Kind::Lost, Kind::Swapped],
+        // What is lost here may turn up there.
+        Shows::Lost => &[Kind::Lost, Kind::Swapped, Kind::Leak],
         Shows::Doubled | Shows::ForeignId | Shows::Malformed | Shows::Pollution => &[Kind::Rule],
         Shows::NotificationAnswered => &[Kind::Rule, Kind::Astray],
         Shows::Swapped => &[Kind::Swapped, Kind::Leak],

@@ -154,9 +154,10 @@ impl Habits {
                 input.steps.get(index).map(|it| &it.act)
                 && let Some((flow, _)) = flow(input, index)
                 && !matches!(outcome.class, Class::Unanswered | Class::Closed)
-                && (self.stateless.len() < MOST || self.stateless.contains_key(&flow))
+                && let Some(asked) = whatever_manner(&flow)
+                && (self.stateless.len() < MOST || self.stateless.contains_key(asked))
             {
-                *self.stateless.entry(flow).or_default() |= outcome.class == Class::Result;
+                *self.stateless.entry(asked.to_owned()).or_default() |= outcome.class == Class::Result;
             }
             if outcome.class == Class::Result
                 && let Some((flow, false)) = flow(input, index)
@@ -173,7 +174,9 @@ impl Habits {
                 && !outcome.said.is_empty()
             {
                 let (with, without) = self.echoes.entry(tool.clone()).or_default();
-                *if outcome.echoed { with } else { without } += 1;
+                // What holds another's mark in place of its own is what is looked for, and no habit.
+                *with += u64::from(outcome.echoed);
+                *without += u64::from(!outcome.echoed && outcome.foreign.is_empty());
             }
         }
     }
@@ -189,12 +192,13 @@ impl Habits {
 
     /// Whether a flow is known not to complete without its state.
     fn needs_state(&self, input: &Input, index: usize) -> bool {
-        flow(input, index).and_then(|(flow, _)| self.stateless.get(&flow)) == Some(&false)
+        let flow = flow(input, index).map(|(flow, _)| flow);
+        flow.as_deref().and_then(whatever_manner).and_then(|asked| self.stateless.get(asked)) == Some(&false)
     }
 
     /// Its answers hold what it was sent, as a habit.
     fn echoes(&self, tool: &str) -> bool {
-        const ENOUGH: u64 = 5;
+        const ENOUGH: u64 = 3;
         self.echoes.get(tool).is_some_and(|(with, without)| *with >= ENOUGH && *with >= *without * 10)
     }
 }
@@ -550,6 +554,11 @@ fn flow(input: &Input, index: usize) -> Option<(String, bool)> {
             _ => return None,
         }
     }
+}
+
+/// The text of a flow without the manner in which the client answers.
+fn whatever_manner(flow: &str) -> Option<&str> {
+    flow.split_once(' ').map(|(_, asked)| asked)
 }
 
 /// Whether two flows began with different requests: another method, or another tool, prompt or resource.

@@ -916,6 +916,8 @@ impl Lane {
             if let Shape::Request | Shape::Notification = seen.shape {
                 let method = seen.method().unwrap_or_default();
                 let tag = seen.get("/params/_meta/io.modelcontextprotocol~1subscriptionId").map(Json::to_string);
+                // An acknowledgement may be under way when the cancellation comes.
+                let tag = tag.filter(|_| method != "notifications/subscriptions/acknowledged");
                 if let Some((sent, 2..)) = tag.and_then(|tag| self.cancelled.get(&tag).copied()) {
                     let (method, received) = (method.to_owned(), event.seq);
                     played.astray.push(Astray { lane: self.number, way: Way::Cancelled, method, sent, received });

@@ -163,8 +163,8 @@ fn stray_error(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
     let named = !matches!(id, Id::Absent | Id::Null);
     if context.odd() {
         let refused = matches!(seen.channel, Channel::Body { status, .. } if status >= 400);
-        // What stood there may have been rounded to it.
-        let rounded = id.is_beyond_doubles();
+        // What stood there may have been rounded to it, or read with what stands for bytes that are no text.
+        let rounded = id.is_beyond_doubles() || matches!(&id, Id::String(text) if text.contains('\u{fffd}'));
         let invented =
             named && !rounded && !context.legible(&id) && context.with_id(&id).next().is_none() && !context.forgot();
         let breach = invented.then(|| {
