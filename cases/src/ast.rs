@@ -462,7 +462,7 @@ pub struct Send {
     pub request: Request,
     /// The handle's name.
     pub handle: Spanned<String>,
-    /// Pointers of what is wrong on purpose in the message.
+    /// Pointers of what is wrong on purpose in the message; `headers/NAME` for an HTTP header.
     pub wrong: Vec<String>,
 }
 
@@ -571,7 +571,7 @@ pub struct Retry {
     pub responses: Option<Spanned<Template>>,
     /// Answers added to the responses, under keys of their own.
     pub also: Vec<(String, Spanned<Template>)>,
-    /// Pointers of what is wrong on purpose in the message.
+    /// Pointers of what is wrong on purpose in the message; `headers/NAME` for an HTTP header.
     pub wrong: Vec<String>,
     pub handle: Option<Spanned<String>>,
     pub within: Option<Duration>,

@@ -116,7 +116,7 @@ fn value(value: Value) -> Json {
             outcomes["minProperties"] = json!(1);
             outcomes
         }
-        Value::Pointers => list(reference("pointer")),
+        Value::Pointers => list(json!({ "type": "string", "pattern": "^(/.*|headers/.+)?$" })),
         Value::Requirement => reference("requirement"),
         Value::RequirementByRole => object_of(reference("requirement")),
         Value::Revisions => {

@@ -172,9 +172,15 @@ impl Lower<'_> {
         sound
     }
 
+    /// Pointers into a message, or `headers/NAME` for one of its HTTP headers.
     pub(crate) fn pointers(&mut self, node: &Node) -> Vec<String> {
         let items = self.list(node, "a list of pointers").unwrap_or_default();
-        items.iter().filter_map(|item| self.pointer(item).map(|pointer| pointer.node)).collect()
+        let one = |item: &Node| {
+            let text = self.text(item)?;
+            let header = text.node.strip_prefix("headers/").is_some_and(|name| !name.is_empty());
+            (header || self.check_pointer(&text.node, text.span)).then_some(text.node)
+        };
+        items.iter().filter_map(one).collect()
     }
 
     pub(crate) fn revision(&mut self, text: &str, span: Span) -> Option<Revision> {

@@ -85,7 +85,11 @@ const fn must(name: &'static str, value: Value, doc: &'static str) -> KeyShape {
 const ON: KeyShape = key("on", Value::Name, "The conversation, by the name that `open` gave it; without it, main.");
 const AS: KeyShape = key("as", Value::Name, "A handle: the name under which later steps find this and its answer.");
 const WITHIN: KeyShape = key("within", Value::Duration, "How long to wait for the answer.");
-const WRONG: KeyShape = key("wrong", Value::Pointers, "Pointers of what is wrong on purpose in the message.");
+const WRONG: KeyShape = key(
+    "wrong",
+    Value::Pointers,
+    "Pointers of what is wrong on purpose in the message; headers/NAME for an HTTP header.",
+);
 const CAPTURE: KeyShape = key("capture", Value::Capture, "Variables taken out of the answer by JSON Pointer.");
 const HEADERS: KeyShape = key("headers", Value::Headers, "HTTP headers added or replaced; null leaves one out.");
 const METHOD: KeyShape = must("method", Value::Method, "The method, or one by revision.");

@@ -475,8 +475,10 @@ impl Workshop {
     /// Finds out what is wrong with each request of an input.
     pub(super) fn weigh_all(&self, input: &mut Input) {
         for step in &mut input.steps {
-            if let Act::Request(message) = &mut step.act {
-                self.weigh(message);
+            match &mut step.act {
+                Act::Request(message) => self.weigh(message),
+                Act::Notify(message) => weigh_notification(message),
+                _ => {}
             }
         }
     }
@@ -514,6 +516,17 @@ impl Workshop {
             message.wrong.push("/params/_meta/progressToken".to_owned());
         }
         message.wrong.extend(problems.into_iter().map(|problem| problem.pointer).take(8));
+    }
+}
+
+/// What a server has to see as a notification, whatever is wrong in its params, and what it need not.
+fn weigh_notification(message: &mut Message) {
+    let params = message.params.clone().unwrap_or_else(|| json!({}));
+    let mut unreadable = false;
+    readable(&params, &mut unreadable);
+    let object = input::fill(&params, &|_, _| Some("mcp-conform".into())).is_some_and(|it| it.to_value().is_object());
+    if unreadable || !object {
+        message.wrong = vec![String::new()];
     }
 }
 
