@@ -25,7 +25,7 @@ use super::{
     mutate::{Workshop, harvest},
     oracle::{self, Habits, Suspicion},
     place::{Keeper, Pace, Place},
-    play::{Class, Life, Played},
+    play::{Class, Haste, Life, Played},
     report,
     seeds::{self, Ground},
     states::Corpus,
@@ -488,7 +488,7 @@ impl Campaign {
             let input = Arc::new(Input { manner, ..island.next(tame, dice) });
             digest.update(serde_json::to_vec(&*input).unwrap_or_default());
             let began = Instant::now();
-            let played = life.play(&input, patience, true).await;
+            let played = life.play(&input, patience, Haste::Passing).await;
             if began.elapsed() > SLOW {
                 let text = serde_json::to_string(&*input).unwrap_or_default();
                 (self.control.tell)(&format!("an input took {:.1} s: {text}", began.elapsed().as_secs_f64()));
@@ -530,7 +530,7 @@ impl Campaign {
         // What is open when the input ends is ended with it.
         let last = Arc::new(Input { manner, ..island.workshop.parting(dice) });
         life.parting = true;
-        life.play(&last, patience, true).await;
+        life.play(&last, patience, Haste::Passing).await;
         history.push_back(last);
         self.finish(island, life, &history).await;
     }
@@ -749,7 +749,15 @@ impl Island {
     /// One input of each set of operations is weighed, those that leave something behind first.
     fn weigh_later(&mut self, input: &Arc<Input>) {
         const MOST: usize = 400;
-        let names: BTreeSet<String> = input.steps.iter().map(|step| oracle::name_of(&step.act)).collect();
+        let named = |act: &Act| {
+            let message = match act {
+                Act::Request(message) => Some(message),
+                _ => None,
+            };
+            let name = message.and_then(|message| message.params.as_ref()?.get("name")?.as_str());
+            format!("{} {}", oracle::name_of(act), name.unwrap_or_default())
+        };
+        let names: BTreeSet<String> = input.steps.iter().map(|step| named(&step.act)).collect();
         if names.len() > 3 || self.to_weigh.len() >= MOST || !self.weighed_sets.insert(names) {
             return;
         }

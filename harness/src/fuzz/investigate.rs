@@ -15,7 +15,7 @@ use super::{
     input::{Act, Input},
     oracle::{self, Kind, Suspicion},
     place::Place,
-    play::Life,
+    play::{Haste, Life},
     script::script,
     shrink::{Attempt, shrink},
     watch::{Usage, of_one, usage},
@@ -153,7 +153,7 @@ impl Campaign {
         if life.begin().await.is_err() {
             return false;
         }
-        let played = life.play(&alone, self.patience(place), false).await;
+        let played = life.play(&alone, self.patience(place), Haste::None).await;
         life.drop_all().await;
         played.outcomes.iter().any(|outcome| outcome.class == super::play::Class::Unanswered && outcome.sent.is_some())
     }
@@ -296,7 +296,8 @@ impl Campaign {
         let mut life = Life::new(place.clone(), input.manner);
         life.begin().await.ok()?;
         life.parting = trial.kind == Kind::Exit;
-        let played = life.play(input, trial.patience, input.steps.len() > MANY_STEPS).await;
+        let haste = if input.steps.len() > MANY_STEPS { Haste::Passing } else { Haste::None };
+        let played = life.play(input, trial.patience, haste).await;
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
         let matches = |suspicions: Vec<Suspicion>| suspicions.into_iter().find(|it| it.key() == trial.key);
@@ -375,7 +376,7 @@ impl Campaign {
         let mut found = None;
         for window in 0..MOST_WINDOWS {
             for _ in 0..ROUNDS {
-                let played = life.play(input, patience, true).await;
+                let played = life.play(input, patience, Haste::Weighing).await;
                 if !life.is_sound() || played.deaf.is_some() || started.elapsed() > LONG * 2 {
                     life.drop_all().await;
                     return None;

@@ -172,6 +172,17 @@ impl Played {
     }
 }
 
+/// What becomes of tools that take their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// Each call is waited for.
+    None,
+    /// Most are not, and are cancelled in the end.
+    Passing,
+    /// They are waited for until they may have begun to work, so that something is left to be cancelled.
+    Weighing,
+}
+
 /// A server with the conversations that are held with it.
 pub(super) struct Life {
     place: Arc<Place>,
@@ -329,9 +340,8 @@ impl Life {
         self.lanes.get(lane).and_then(Option::as_ref).map(|lane| lane.talk.events()).unwrap_or_default()
     }
 
-    /// Plays an input and waits for what is owed, each answer so long. In haste, tools that take their time are not waited
-    /// for, and their calls are cancelled in the end.
-    pub(super) async fn play(&mut self, input: &Input, patience: Duration, haste: bool) -> Played {
+    /// Plays an input and waits for what is owed, each answer so long.
+    pub(super) async fn play(&mut self, input: &Input, patience: Duration, haste: Haste) -> Played {
         let place = self.place.clone();
         let _hold = place.keeper.hold().await;
         let mut played = Played {
@@ -365,8 +375,9 @@ impl Life {
             played.hand_on(index, &step.needs());
             let outcome = played.outcomes.get_mut(index);
             let tool = outcome.as_ref().and_then(|outcome| outcome.tool.clone());
-            let wait =
-                tool.filter(|_| haste && !needed.contains(&index)).map_or(Wait::Whole, |tool| place.pace.wait(&tool));
+            let hasty = haste != Haste::None && !needed.contains(&index);
+            let wait = tool.filter(|_| hasty).map_or(Wait::Whole, |tool| place.pace.wait(&tool));
+            let wait = if wait == Wait::None && haste == Haste::Weighing { Wait::Begun } else { wait };
             if wait != Wait::Whole
                 && let Some(outcome) = outcome
             {

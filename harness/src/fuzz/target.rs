@@ -34,7 +34,7 @@ use super::{
     mutate::Workshop,
     oracle::{self, Habits, Kind, Suspicion},
     place::{Keeper, Pace, Place},
-    play::Life,
+    play::{Haste, Life},
     seeds::{self, Ground},
 };
 use crate::{
@@ -137,7 +137,7 @@ impl Target {
             if let Err(error) = life.begin().await {
                 return vec![oracle::unreachable(kind, transport, &error.kind.to_string())];
             }
-            let played = life.play(&input, PATIENCE, true).await;
+            let played = life.play(&input, PATIENCE, Haste::Passing).await;
             let mut found = oracle::look(kind, transport, &input, &played, &era.habits);
             found.extend(played.unopened.as_ref().map(|why| oracle::unreachable(kind, transport, why)));
             if life.is_sound() && played.deaf.is_none() {
@@ -205,7 +205,7 @@ async fn habits(place: &Arc<Place>) -> Habits {
     let mut habits = Habits::default();
     let mut life = Life::new(place.clone(), Manner::Prompt);
     for _ in 0..ROUNDS {
-        let played = life.play(&input, PATIENCE, true).await;
+        let played = life.play(&input, PATIENCE, Haste::Passing).await;
         habits.note(&input, &played);
     }
     life.drop_all().await;
