@@ -492,7 +492,8 @@ impl Workshop {
         let Some(draft) = input::fill(&whole, &|_, _| Some("mcp-conform".into())) else { return };
         readable(&whole, &mut unreadable);
         if unreadable {
-            return message.wrong.push("/params".to_owned());
+            // A parser that stumbles over it sees no message at all.
+            return message.wrong.push(String::new());
         }
         let params = draft.to_value();
         if !params.is_object() {

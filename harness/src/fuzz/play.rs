@@ -296,7 +296,7 @@ struct Lane {
     said: Vec<u8>,
     exit: Option<Exit>,
     gone: bool,
-    /// The input at hand holds what is no message, and may be answered without an id.
+    /// Something was sent on it that may be answered without an id, now or later.
     noisy: bool,
     /// It said something. Until then its start is waited for, too.
     heard: bool,
@@ -752,7 +752,7 @@ impl Lane {
             here
         }) {
             // What a parser stumbles over is no request for it.
-            wrong.push("/params".to_owned());
+            wrong.push(String::new());
         }
         call.params = Some(params);
         call.id = None;
@@ -1025,7 +1025,6 @@ impl Lane {
         self.by_exchange.clear();
         self.ids.clear();
         self.tasks.clear();
-        self.noisy = false;
         self.take_all(played);
     }
 
