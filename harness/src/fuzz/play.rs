@@ -274,8 +274,10 @@ struct Lane {
     tasks: BTreeMap<usize, String>,
     /// How each number or text was first spelled as an id.
     spellings: BTreeMap<String, String>,
-    /// Ids that must not be used again.
+    /// Ids that must not be used again, or not yet.
     burnt: BTreeSet<String>,
+    /// Ids that two requests had at a time.
+    shared: BTreeSet<String>,
     /// Malformed messages of this life, whose ids may be answered.
     lines: Vec<String>,
     by_exchange: BTreeMap<Exchange, usize>,
@@ -535,6 +537,7 @@ impl Lane {
             tasks: BTreeMap::new(),
             spellings: BTreeMap::new(),
             burnt: BTreeSet::new(),
+            shared: BTreeSet::new(),
             lines: Vec::new(),
             by_exchange: BTreeMap::new(),
             streams: Vec::new(),
@@ -622,7 +625,11 @@ impl Lane {
         let bare = id.trim_matches('"');
         let loose = loose(id);
         let one_spelling = self.spellings.entry(loose.clone()).or_insert_with(|| id.to_owned()) == id;
-        let unused = self.burnt.insert(loose);
+        let unused = self.burnt.insert(loose.clone()) && !self.shared.contains(&loose);
+        if !unused {
+            // From now on no answer under it can be told from another.
+            self.shared.insert(loose);
+        }
         self.ids.insert(index, id.to_owned());
         let malformed = self.lines.len() >= MOST || self.lines.iter().any(|line| line.contains(bare));
         is_plain(id) && unused && one_spelling && !malformed
