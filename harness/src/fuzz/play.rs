@@ -274,6 +274,9 @@ struct Lane {
     tasks: BTreeMap<usize, String>,
     /// How each number or text was first spelled as an id.
     spellings: BTreeMap<String, String>,
+    /// Progress tokens by the input that used them first, and the input at hand.
+    tokens: BTreeMap<String, u64>,
+    turn: u64,
     /// Ids that must not be used again, or not yet.
     burnt: BTreeSet<String>,
     /// Ids that two requests had at a time.
@@ -536,6 +539,8 @@ impl Lane {
             ids: BTreeMap::new(),
             tasks: BTreeMap::new(),
             spellings: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            turn: 0,
             burnt: BTreeSet::new(),
             shared: BTreeSet::new(),
             lines: Vec::new(),
@@ -595,6 +600,12 @@ impl Lane {
     async fn request(&mut self, message: &Message, index: usize, played: &mut Played) -> Result<Sent, SendError> {
         let mark = self.mark();
         let Some(mut call) = call(message, played, &mark) else { return Ok(Sent { odd: false }) };
+        if let Some(token) = &call.token
+            && *self.tokens.entry(token.clone()).or_insert(self.turn) != self.turn
+        {
+            // A request of an earlier input may still report its progress under it.
+            call.token = Some(format!("\"{mark}\""));
+        }
         let doubtful = message.id.as_ref().is_some_and(|id| !self.may_use(id, index));
         if doubtful {
             call.wrong.push("/id".to_owned());
@@ -1032,6 +1043,7 @@ impl Lane {
         self.by_exchange.clear();
         self.ids.clear();
         self.tasks.clear();
+        self.turn += 1;
         self.take_all(played);
     }
 
