@@ -10,6 +10,7 @@ mod dice;
 mod finding;
 mod input;
 mod investigate;
+mod marks;
 mod mutate;
 mod odd;
 mod oracle;

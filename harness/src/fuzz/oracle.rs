@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     input::{Act, Forbidden, Input},
-    play::{Astray, Breach, Class, Gone, Outcome, Played, Way, without_marks},
+    marks::without_marks,
+    play::{Astray, Breach, Class, Gone, Outcome, Played, Way},
     states::gist,
 };
 use crate::{

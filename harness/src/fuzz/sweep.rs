@@ -1,6 +1,8 @@
 //! The systematic part: each place of each request with each odd value, one at a time, and each way to tamper with a
 //! flow. What one message alone shows is found by going through them; chance is for what takes several.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -20,19 +22,10 @@ const MOST_OF_A_METHOD: usize = 3;
 pub(super) fn sweep(ground: &Ground, workshop: &Workshop) -> Vec<Input> {
     let mut rows: Vec<Vec<Input>> = Vec::new();
     let tools = callable(&ground.surface);
-    let mut of_method: Vec<(String, usize)> = Vec::new();
+    let mut of_method: BTreeMap<String, usize> = BTreeMap::new();
     for step in operations(ground) {
         let Some(message) = step.message() else { continue };
-        let count = match of_method.iter_mut().find(|(method, _)| *method == message.method) {
-            Some((_, count)) => count,
-            None => {
-                of_method.push((message.method.clone(), 0));
-                match of_method.last_mut() {
-                    Some((_, count)) => count,
-                    None => continue,
-                }
-            }
-        };
+        let count = of_method.entry(message.method.clone()).or_default();
         *count += 1;
         let (first, many) = (*count == 1, *count > MOST_OF_A_METHOD);
         let tool = tool_of(message, &tools);
