@@ -152,6 +152,14 @@ impl File {
             UsageError::Other(format!("{}: {}", self.path.display(), error.message()))
         })?;
         let mut change = Change::default();
+        // Where there is no table, comments stand behind everything; they belong before what is written now.
+        let mut before = if document.iter().next().is_none() {
+            let head = document.trailing().as_str().unwrap_or_default().to_owned();
+            document.set_trailing("");
+            head
+        } else {
+            String::new()
+        };
         let tables = document.entry("known").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
         // `known = [{…}]` is the same to a reader and cannot be added to with comments.
         if !tables.is_array_of_tables() {
@@ -164,11 +172,25 @@ impl File {
         };
         for (index, entry) in stands.entries.iter().enumerate().rev() {
             if entry.standing == Standing::Stale || !means_something(&self.path, entry, &names)? {
+                // What stands above the first line, with a blank line between, is about the whole file.
+                if index == 0
+                    && let Some(prefix) = tables.get(0).and_then(|table| table.decor().prefix()?.as_str())
+                    && let Some((head, _)) = prefix.rsplit_once("\n\n")
+                {
+                    before = format!("{head}\n\n");
+                }
                 tables.remove(index);
                 change.removed += 1;
             } else {
                 change.kept += 1;
             }
+        }
+        if change.removed > 0
+            && let Some(first) = tables.get_mut(0)
+        {
+            let own = first.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().trim_start();
+            let prefix = format!("{}{own}", std::mem::take(&mut before));
+            first.decor_mut().set_prefix(prefix);
         }
         let mut new = BTreeSet::new();
         for report in reports {
@@ -192,9 +214,13 @@ impl File {
             table.insert("revision", value(revision));
             table.insert("transport", value(transport));
             table.insert("reason", value(TODO));
-            table.decor_mut().set_prefix(if change.kept + change.added == 0 { "" } else { "\n" });
+            let first = change.kept + change.added == 0;
+            table.decor_mut().set_prefix(if first { std::mem::take(&mut before) } else { "\n".to_owned() });
             tables.push(table);
             change.added += 1;
+        }
+        if !before.is_empty() {
+            document.set_trailing(before);
         }
         let text = document.to_string();
         output::write(Some(&self.path), "baseline", Options::default(), |_, out| out.write_all(text.as_bytes()))?;

@@ -112,6 +112,16 @@ impl Answer {
         }
     }
 
+    /// That it came, as a clause: `a result came`, `no answer came within the deadline`.
+    pub fn came(&self) -> String {
+        let what = self.describe();
+        match self.kind {
+            AnswerKind::Silence => "no answer came within the deadline".to_owned(),
+            AnswerKind::Closed => format!("{what} came instead of an answer"),
+            _ => format!("{what} came"),
+        }
+    }
+
     /// What it was, for a sentence: `a result`, `error -32602 with HTTP 400`, `no answer`.
     pub fn describe(&self) -> String {
         let status = self.status.map(|status| format!(" with HTTP {status}")).unwrap_or_default();

@@ -24,8 +24,9 @@ use super::{
     input::{Act, Input, Manner},
     mutate::{Workshop, harvest},
     oracle::{self, Habits, Suspicion},
+    outcome::{Class, Gone, Played},
     place::{Keeper, Pace, Place},
-    play::{Class, Haste, Life, Played},
+    play::{Haste, Life},
     report,
     seeds::{self, Ground},
     states::Corpus,
@@ -603,7 +604,7 @@ impl Campaign {
         let tail = said.len().saturating_sub(16 * 1024);
         let said = String::from_utf8_lossy(said.get(tail..).unwrap_or_default()).into_owned();
         let method = played.outcomes.iter().rev().find(|it| it.class == Class::Closed).map(|it| it.method.clone());
-        let gone = super::play::Gone { lane: 0, exit: Some(exit), said, method: method.unwrap_or_default() };
+        let gone = Gone { lane: 0, exit: Some(exit), said, method: method.unwrap_or_default() };
         let seen = self.keeper.generation();
         // What cannot be started again is told when the next conversation cannot be opened.
         let _ = self.keeper.restart(seen).await;

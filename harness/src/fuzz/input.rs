@@ -312,6 +312,11 @@ impl Input {
         made.flat_map(Step::needs).collect()
     }
 
+    /// Conversations that it holds at a time.
+    pub fn lanes(&self) -> usize {
+        self.steps.iter().map(|step| step.on).collect::<BTreeSet<_>>().len()
+    }
+
     /// Messages that go out: what the size of a finding is counted in.
     pub fn messages(&self) -> usize {
         self.steps.iter().filter(|step| !matches!(step.act, Act::Drop)).count()

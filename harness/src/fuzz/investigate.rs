@@ -155,7 +155,10 @@ impl Campaign {
         }
         let played = life.play(&alone, self.patience(place), Haste::None).await;
         life.drop_all().await;
-        played.outcomes.iter().any(|outcome| outcome.class == super::play::Class::Unanswered && outcome.sent.is_some())
+        played
+            .outcomes
+            .iter()
+            .any(|outcome| outcome.class == super::outcome::Class::Unanswered && outcome.sent.is_some())
     }
 
     /// The input alone; else with all that went before it in the same life.
@@ -514,8 +517,14 @@ impl Campaign {
             pointer: suspicion.pointer.clone(),
             span: None,
         };
-        let evidence =
-            if events.is_empty() { Evidence::default() } else { evidence(events, &sources, repro.clone(), None) };
+        let evidence = if events.is_empty() {
+            Evidence::default()
+        } else {
+            // A shell holds one conversation, and one that is followed from its beginning.
+            let whole = base == 0 && input.lanes() == 1 && !provisional;
+            let by_hand = whole.then(|| run.repro.by_hand(events, &sources, &[])).flatten();
+            evidence(events, &sources, repro.clone(), by_hand)
+        };
         Finding {
             version: VERSION,
             id,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     input::{Act, Forbidden, Input},
     marks::without_marks,
-    play::{Astray, Breach, Class, Gone, Outcome, Played, Way},
+    outcome::{Astray, Breach, Class, Gone, Outcome, Played, Way},
     states::gist,
 };
 use crate::{

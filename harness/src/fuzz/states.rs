@@ -15,7 +15,7 @@ use mcp_conform_schemas::Era;
 use super::{
     dice::Dice,
     input::Input,
-    play::{Class, Outcome, Played},
+    outcome::{Class, Outcome, Played},
 };
 use crate::wire::{Json, JsonKind};
 

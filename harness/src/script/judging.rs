@@ -99,7 +99,8 @@ impl Player<'_> {
             if unlike.unbound {
                 return plain(Word::NotVerified, unlike.message);
             }
-            let reason = judgement.unless.clone().unwrap_or_else(|| format!("not to be judged: {came} came"));
+            let reason =
+                judgement.unless.clone().unwrap_or_else(|| format!("not to be judged: {}", sight.answer.came()));
             return plain(Word::NotVerified, reason);
         }
         let mut first = None;
@@ -118,7 +119,7 @@ impl Player<'_> {
                     OutcomeVerdict::NotVerified => plain(Word::NotVerified, reason.unwrap_or(came)),
                     OutcomeVerdict::Fail | OutcomeVerdict::Warn => {
                         let says = reason.or_else(|| judgement.says.clone());
-                        let mut told = self.broken(scene, says, format!("{came} came"), String::new(), None);
+                        let mut told = self.broken(scene, says, sight.answer.came(), String::new(), None);
                         if outcome.verdict == OutcomeVerdict::Warn && told.0 == Word::Broken {
                             told.0 = Word::Warned;
                         }
@@ -135,7 +136,7 @@ impl Player<'_> {
         }
         let (pointer, message, event) = match first {
             Some(unlike) => (unlike.pointer, unlike.message, unlike.event),
-            None => (String::new(), format!("{came} came"), None),
+            None => (String::new(), sight.answer.came(), None),
         };
         self.broken(scene, judgement.says.clone(), message, pointer, event)
     }

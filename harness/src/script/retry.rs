@@ -15,10 +15,8 @@ impl Player<'_> {
         self.mark(round, &talk, &format!("{path}.retry"));
         let result = first.answer.as_ref().and_then(Answer::result).unwrap_or_default();
         if !asks_for_input(&result) {
-            let came = first.answer.as_ref().map_or_else(|| "nothing".to_owned(), Answer::describe);
-            return Err(Stop::Missing(format!(
-                "there is nothing to retry: {came} came instead of a request for input"
-            )));
+            let came = first.answer.as_ref().map_or_else(|| "nothing came".to_owned(), Answer::came);
+            return Err(Stop::Missing(format!("there is nothing to retry: {came}, and no request for input")));
         }
         if let Some(fault) = unanswerable(&result) {
             return Err(Stop::Missing(format!("no sound answer can be made to what was asked for: {fault}")));

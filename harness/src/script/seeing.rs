@@ -51,7 +51,7 @@ impl Sight {
         // What was not read proves nothing, either way; that something came is all that is known.
         let any = matches!(see.class, Some(Class::Answered | Class::Anything));
         if self.answer.kind == AnswerKind::Unread && !(any && *see == See { class: see.class, ..See::default() }) {
-            let message = format!("{} came", self.answer.describe());
+            let message = self.answer.came();
             return Err(Unlike { unbound: true, ..Unlike::whole(message) });
         }
         if let Some(over) = see.over
@@ -66,13 +66,13 @@ impl Sight {
         if let Some(matcher) = &see.result {
             let result = (self.answer.kind == AnswerKind::Result).then(|| self.message.get("result")).flatten();
             let Some(result) = result else {
-                return Err(Unlike::whole(format!("a result was expected and {} came", self.answer.describe())));
+                return Err(Unlike::whole(format!("a result was expected and {}", self.answer.came())));
             };
             self.matches(matcher, Some(result), "/result", values)?;
         }
         if let Some(error) = &see.error {
             let Some(given) = self.message.get("error").filter(|_| self.answer.kind == AnswerKind::Error) else {
-                return Err(Unlike::whole(format!("an error was expected and {} came", self.answer.describe())));
+                return Err(Unlike::whole(format!("an error was expected and {}", self.answer.came())));
             };
             let code = given.get("code").and_then(Value::as_i64);
             if !error.code.is_empty() && !code.is_some_and(|code| error.code.contains(&code)) {
@@ -150,7 +150,7 @@ impl Sight {
             }
         }
         match see.not.as_ref().map(|not| self.check(not, values)) {
-            Some(Ok(())) => Err(Unlike::whole(format!("{} came", self.answer.describe()))),
+            Some(Ok(())) => Err(Unlike::whole(self.answer.came())),
             Some(Err(unlike)) if unlike.unbound => Err(unlike),
             _ => Ok(()),
         }
@@ -169,7 +169,7 @@ impl Sight {
         if met {
             return Ok(());
         }
-        Err(Unlike::whole(format!("{wanted} was expected and {} came", self.answer.describe())))
+        Err(Unlike::whole(format!("{wanted} was expected and {}", self.answer.came())))
     }
 
     fn messages(&self, see: &SeeMessages, values: &Values) -> Result<(), Unlike> {

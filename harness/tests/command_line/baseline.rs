@@ -16,12 +16,14 @@ fn what_is_written_makes_the_next_run_green_and_is_stale_once_it_is_mended() {
     judge(&cli, "id-number-from-string", &["--baseline-update"]).is(0, &["wrote known.toml", "known: TODO"]);
     let written = cli.read("known.toml");
     assert!(written.contains("/ids-echoed\"") && written.contains("transport = \"stdio\""), "{written}");
+    assert!(written.starts_with("# Failures that are known"), "{written}");
     let told = ["do not count as they stand", "still need a reason instead of TODO"];
     judge(&cli, "id-number-from-string", &[]).is(0, &told);
     judge(&cli, "", &[]).is(1, &["STALE", "known.toml:", "it passes now", "--baseline-update", "Exit code 1"]);
     judge(&cli, "", &["--fail-on", "never"]).is(0, &["STALE"]);
     judge(&cli, "", &["--baseline-update"]).is(0, &["0 added, 0 kept,"]);
-    assert!(!cli.read("known.toml").contains("[[known]]"));
+    let written = cli.read("known.toml");
+    assert!(!written.contains("[[known]]") && written.starts_with("# Failures that are known"), "{written}");
     judge(&cli, "", &[]).is(0, &[]);
 }
 
@@ -59,6 +61,7 @@ fn reasons_comments_and_order_stay_when_the_file_is_written_anew() {
     judge(&cli, "bogus-cursor-as-first-page", &["--baseline-update", "--fail-on", "warn"])
         .is(0, &["1 kept, 1 taken out"]);
     let written = cli.read("known.toml");
+    assert!(written.starts_with("# Ours.\n\n# Only over HTTP.\n[[known]]"), "{written}");
     assert!(written.find("a proxy") < written.find("TODO"), "{written}");
 }
 

@@ -173,6 +173,11 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     receive
 }
 
+/// A port on which nobody listens.
+pub(crate) fn free_port() -> u16 {
+    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
 /// The reference server as a command line.
 pub(crate) fn reference(args: &str) -> String {
     format!("{BINARY} reference-server -- {args}")

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::fixture::{BINARY, Cli, reference};
+use crate::{
+    fixture::{BINARY, Cli, free_port, reference},
+    repro::{findings, path, steady},
+};
 
 const QUICK: [&str; 8] = ["--revision", "2025-11-25", "--tools", "none", "--jobs", "1", "--for", "60s"];
 
@@ -35,6 +38,31 @@ fn a_finding_ends_with_one_and_is_played_again() {
     cli.run(&args).refused(&["holds a campaign already", "--resume"]);
     let resumed = [&["fuzz", "--server", &server, "--resume", "--max-inputs", "20"][..], &QUICK].concat();
     cli.run(&resumed).is(1, &["base-response-id-type-preserved"]);
+}
+
+/// What takes two messages and what takes one, over both transports, shown without us.
+#[test]
+fn the_shell_line_of_a_finding_shows_it() {
+    for (bug, revision, transport) in
+        [("modern-sticks", "2025-11-25", "stdio"), ("enum-case-blind", "2026-07-28", "http")]
+    {
+        let cli = Cli::new().with("PATH", &path());
+        let server = reference(&format!("--bug {bug}"));
+        let port = free_port();
+        let (serve, url) = (format!("{server} --transport http --port {port}"), format!("http://127.0.0.1:{port}/mcp"));
+        let target =
+            if transport == "http" { vec!["--serve", &serve, "--url", &url] } else { vec!["--server", &server] };
+        let limits = ["--revision", revision, "--jobs", "1", "--for", "90s", "--max-findings", "1"];
+        cli.run([&["fuzz", "--report", "json:out.json"][..], &target, &limits].concat()).is(1, &[]);
+        let report = cli.json("out.json");
+        let finding = findings(&report)[0];
+        let received = finding["evidence"]["received"]["text"].as_str().unwrap();
+        let line = finding["evidence"]["by_hand"].as_str().unwrap();
+        assert!(!line.contains(BINARY), "a path of this machine: {line}");
+        let shown = cli.finish(cli.shell(line).spawn().unwrap()).stdout;
+        let (wanted, shown) = (steady(received), steady(&shown));
+        assert!(shown.contains(&wanted), "{bug}: {wanted}\nis not in\n{shown}\n{line}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::fixture::{BINARY, Cli, reference};
 
 /// A text without what a server makes anew each time, and without where it was folded.
-fn steady(text: &str) -> String {
+pub(crate) fn steady(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_whitespace().flat_map(|word| word.split_inclusive(['"', ',', ':', '{', '}'])) {
         let (made, end) = word.split_at(word.trim_end_matches(['"', ',', ':', '{', '}']).len());
@@ -18,12 +18,12 @@ fn steady(text: &str) -> String {
 }
 
 /// The binary by its name, as a shell line has it.
-fn path() -> String {
+pub(crate) fn path() -> String {
     let folder = Path::new(BINARY).parent().unwrap();
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
-fn findings(report: &Value) -> Vec<&Value> {
+pub(crate) fn findings(report: &Value) -> Vec<&Value> {
     let told = |result: &&Value| matches!(result["verdict"].as_str(), Some("fail" | "warn" | "contested"));
     report["results"].as_array().unwrap().iter().filter(told).collect()
 }

@@ -5,7 +5,7 @@ use std::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::fixture::{BINARY, Cli, Ran, SHORT};
+use crate::fixture::{BINARY, Cli, Ran, SHORT, free_port};
 
 /// Answers each request with the same bytes (nothing: holds the connection); ends with the test.
 fn answering(answer: &'static str) -> String {
@@ -46,7 +46,7 @@ fn judge(url: &str) -> Ran {
 
 #[test]
 fn a_port_that_nobody_listens_at() {
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     judge(&format!("http://127.0.0.1:{port}/mcp")).is(3, &["connection refused", "--serve COMMAND"]);
 }
 
@@ -95,7 +95,7 @@ fn the_old_transport_alone() {
 
 #[test]
 fn the_old_transport_of_the_reference_server() {
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let serve = format!("{BINARY} reference-server -- --transport http --port {port} --old-transport");
     let url = format!("http://127.0.0.1:{port}/mcp");
     let patient = ["run", "--timeout", "1", "--serve", &serve, "--url", &url];
@@ -129,7 +129,7 @@ fn json_that_is_no_mcp() {
 
 #[test]
 fn a_command_for_an_url_that_exits_or_does_not_listen() {
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let url = format!("http://127.0.0.1:{port}/mcp");
     let ran = Cli::new().judge(&["--serve", "sh -c 'echo no config >&2; exit 4'", "--url", &url]);
     ran.is(3, &["exit status 4"]);
@@ -139,7 +139,7 @@ fn a_command_for_an_url_that_exits_or_does_not_listen() {
 
 #[test]
 fn one_of_two_targets_that_cannot_be_judged_is_no_success() {
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let url = format!("http://127.0.0.1:{port}/mcp");
     let server = crate::fixture::reference("");
     let args = ["--server", &server, "--url", &url, "--case", "tools-list-bogus-cursor"];

@@ -115,7 +115,7 @@ pub(super) async fn references(
                 let message = format!("all references of this kind are refused, the last one by {}", answer.describe());
                 Said { role: "one-served", word: Word::Broken, message, sources }
             }
-            _ => said_open("one-served", &format!("the method is not served: {} came", answer.describe())),
+            _ => said_open("one-served", &format!("the method is not served: {}", answer.came())),
         };
         if last.word != Word::Broken {
             break;
@@ -168,7 +168,7 @@ pub(super) async fn sizes(
         let (sent, answer) = ask(talk, "resources/read", json!({ "uri": uri })).await?;
         let sources = Sources { sent, received: answer.event, pointer: "/result".to_owned(), ..Sources::default() };
         let said = match answer.result().as_ref().and_then(bytes) {
-            None => said_open("size", &format!("it cannot be counted: {} came", answer.describe())),
+            None => said_open("size", &format!("it cannot be counted: {}", answer.came())),
             Some(count) if count == size => {
                 Said { role: "size", word: Word::Pass, message: format!("it has {count} bytes"), sources }
             }

@@ -156,7 +156,7 @@ fn other(met: &Handshake) -> Said {
             "the server refuses with -32602, as an example on the page does; its text asks for an offer (C18)"
                 .to_owned(),
         ),
-        None => said(Word::Broken, format!("instead of an offer {} came", met.answer.describe())),
+        None => said(Word::Broken, format!("{} and no offer", met.answer.came())),
     }
 }
 

@@ -1,0 +1,209 @@
+//! What comes in on a conversation: answers find their steps, and what comes astray is noted.
+
+use std::sync::Arc;
+
+use mcp_conform_schemas::Era;
+use tokio::time::Instant;
+
+use super::{
+    lane::{Lane, loose},
+    outcome::{Astray, Breach, Class, Gone, Outcome, Played, Way, class_of},
+};
+use crate::{
+    rules::{Shape, Violation},
+    trace::{Body, Direction, Event, Exchange, ExchangeEnd, Transport},
+    wire::{Id, Json},
+};
+
+/// Events that a conversation keeps; a finding is seen again in a conversation of its own, which keeps all.
+const KEPT_EVENTS: u64 = 4_096;
+
+impl Lane {
+    /// Reads the trace until `done`, the deadline (then false) or the end of the conversation.
+    pub(super) async fn pump(&mut self, until: Instant, played: &mut Played, done: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            self.take_all(played);
+            if done(self) {
+                return true;
+            }
+            if self.gone {
+                return false;
+            }
+            let recorder = self.talk.recorder().clone();
+            if recorder.wait(self.next, until, |_| Some(())).await.is_err() {
+                return false;
+            }
+        }
+    }
+
+    pub(super) fn take_all(&mut self, played: &mut Played) {
+        for event in self.talk.recorder().events(self.next) {
+            self.next = usize::try_from(event.seq).unwrap_or(usize::MAX).saturating_add(1);
+            self.take(&event, played);
+        }
+    }
+
+    pub(super) fn take(&mut self, event: &Arc<Event>, played: &mut Played) {
+        self.judge.observe(event);
+        match &event.body {
+            Body::Stderr(bytes) => {
+                const KEPT: usize = 16 * 1024;
+                self.said.extend_from_slice(bytes);
+                let beyond = self.said.len().saturating_sub(KEPT);
+                self.said.drain(..beyond);
+            }
+            Body::Exited(exit) => self.exit = Some(exit.clone()),
+            Body::StdoutEnded => self.gone = !self.ended,
+            Body::Sse(sse) => {
+                if let Some(id) = sse.id.clone().filter(|id| !id.is_empty()) {
+                    self.place_of(&id, sse.exchange, event.seq, played);
+                    self.event_ids.push(id);
+                }
+            }
+            Body::HttpResponse(response) => {
+                if let Some(outcome) = self.outcome_of(response.exchange, played) {
+                    outcome.status = Some(response.status);
+                }
+            }
+            Body::HttpBody(body) => {
+                if let Some(outcome) = self.outcome_of(body.exchange, played) {
+                    outcome.text = Some(body.raw.clone());
+                }
+            }
+            Body::ExchangeEnded { exchange, end } => self.exchange_ended(*exchange, end, event, played),
+            _ => {}
+        }
+        let view = event.message().filter(|view| view.direction == Direction::In);
+        self.heard |= view.is_some();
+        let Some(frame) = view.map(|view| view.frame.clone()) else { return };
+        for seen in self.judge.context().incoming(event) {
+            if let Shape::Request | Shape::Notification = seen.shape {
+                let method = seen.method().unwrap_or_default();
+                let tag = seen.get("/params/_meta/io.modelcontextprotocol~1subscriptionId").map(Json::to_string);
+                // An acknowledgement may be under way when the cancellation comes.
+                let tag = tag.filter(|_| method != "notifications/subscriptions/acknowledged");
+                if let Some((sent, 2..)) = tag.and_then(|tag| self.cancelled.get(&tag).copied()) {
+                    let (method, received) = (method.to_owned(), event.seq);
+                    played.astray.push(Astray { lane: self.number, way: Way::Cancelled, method, sent, received });
+                }
+                self.opened += u64::from(method == "notifications/subscriptions/acknowledged");
+                played.told.insert(method.to_owned());
+            }
+            let context = self.judge.context();
+            let nameless = matches!(Id::of(seen.json.get("id")), Id::Absent | Id::Null);
+            let unwanted = matches!(seen.shape, Shape::Response { .. }) && nameless && context.notification_pending();
+            let clear = !self.noisy && !context.raw() && self.waiting.is_empty();
+            if unwanted && clear && self.talk.transport() == Transport::Stdio {
+                let (method, received) = (self.last.clone(), event.seq);
+                let astray = Astray { lane: self.number, way: Way::Unwanted, method, sent: received, received };
+                played.astray.push(astray);
+            }
+            let Some(key) = seen.answer.and_then(|answer| answer.request) else { continue };
+            let Some(sent) = self.judge.context().request(key).map(|request| request.event) else { continue };
+            let later = self.cancelled.values_mut().filter(|(cancelled, _)| *cancelled < sent);
+            later.for_each(|(_, answers)| *answers += 1);
+            let Some(step) = self.waiting.remove(&sent) else { continue };
+            if let (Era::Modern, Some(id)) = (self.talk.era(), self.ids.get(&step)) {
+                self.burnt.remove(&loose(id));
+            }
+            let Some(outcome) = played.outcomes.get_mut(step) else { continue };
+            outcome.class = class_of(seen.json);
+            outcome.code = seen.get("/error/code").and_then(Json::as_number).and_then(|number| number.as_i64());
+            if let Some(tool) = &outcome.tool {
+                self.place.pace.note(tool, event.at.saturating_sub(outcome.at));
+            }
+            outcome.event = Some(event.seq);
+            (outcome.echoed, outcome.foreign) =
+                played.marks.foreign(&frame.raw, outcome.mark.as_deref(), &outcome.said, self.talk.number());
+            outcome.frame = Some(frame.clone());
+        }
+    }
+
+    /// Notes on which stream an event came, and whether it is one of another stream than the one that was taken up.
+    pub(super) fn place_of(&mut self, id: &str, exchange: Exchange, received: u64, played: &mut Played) {
+        const MOST: usize = 4_096;
+        let Some((origin, sent)) = self.resumed.get(&exchange).copied() else {
+            if self.streams_of.len() < MOST {
+                let place = self.streams_of.entry(id.to_owned()).or_insert(Some(exchange));
+                *place = place.filter(|known| *known == exchange);
+            }
+            return;
+        };
+        if self.streams_of.get(id).copied().flatten().is_some_and(|known| known != origin) {
+            let astray = Astray { lane: self.number, way: Way::Replayed, method: "GET".to_owned(), sent, received };
+            played.astray.push(astray);
+        }
+    }
+
+    pub(super) fn exchange_ended(&mut self, exchange: Exchange, end: &ExchangeEnd, event: &Event, played: &mut Played) {
+        let Some(step) = self.by_exchange.remove(&exchange) else { return };
+        self.streams.retain(|stream| *stream != exchange);
+        self.waiting.retain(|_, waiting| *waiting != step);
+        let Some(outcome) = played.outcomes.get_mut(step).filter(|outcome| outcome.class == Class::Unanswered) else {
+            return;
+        };
+        outcome.event = Some(event.seq);
+        outcome.class = match (outcome.status, end) {
+            (Some(status), ExchangeEnd::Complete) if status >= 400 => Class::Refusal,
+            (Some(_), ExchangeEnd::Complete) => Class::Plain,
+            (_, ExchangeEnd::ClosedByUs | ExchangeEnd::Limit(_)) => Class::Unanswered,
+            _ => Class::Closed,
+        };
+        if outcome.class == Class::Closed && matches!(end, ExchangeEnd::Failed(_)) && outcome.status.is_none() {
+            // The connection was refused or cut: the server may be gone.
+            self.exit = None;
+        }
+    }
+
+    pub(super) fn outcome_of<'a>(&self, exchange: Exchange, played: &'a mut Played) -> Option<&'a mut Outcome> {
+        let step = *self.by_exchange.get(&exchange)?;
+        played.outcomes.get_mut(step)
+    }
+
+    /// Ends what the input left open, so that the next one begins on a quiet conversation.
+    pub(super) async fn leave(&mut self, played: &mut Played) {
+        for exchange in std::mem::take(&mut self.streams) {
+            self.talk.link().close_exchange(exchange);
+            self.by_exchange.remove(&exchange);
+        }
+        let open: Vec<usize> = self.waiting.values().copied().collect();
+        for step in open {
+            // What is still open there is wanted by nobody.
+            if !self.gone && self.cancel(step, played).await.is_err() {
+                break;
+            }
+        }
+        self.waiting.clear();
+        // What still comes belongs to no step of the next input.
+        self.by_exchange.clear();
+        self.ids.clear();
+        self.tasks.clear();
+        self.turn += 1;
+        self.take_all(played);
+    }
+
+    /// Hands over what the rules say by now, and forgets what is old.
+    pub(super) fn settle(&mut self, on: usize, played: &mut Played) {
+        for (rule, requirement, revision, violation) in self.judge.take_violations() {
+            let method = self.about(&violation);
+            played.breaches.push(Breach { rule, requirement, revision, violation, lane: on, method });
+        }
+        if self.gone {
+            let said = String::from_utf8_lossy(&self.said).into_owned();
+            let gone = Gone { lane: on, exit: self.exit.clone(), said, method: self.last.clone() };
+            played.gone.push(gone);
+        }
+        self.talk.recorder().forget((self.next as u64).saturating_sub(KEPT_EVENTS));
+    }
+
+    /// The method that a violation is about.
+    pub(super) fn about(&self, violation: &Violation) -> String {
+        let at = violation.related.and_then(|event| usize::try_from(event).ok());
+        let events = at.map(|at| self.talk.recorder().events(at)).unwrap_or_default();
+        let method = events.first().and_then(|event| {
+            let json = event.message()?.frame.json.as_ref()?.get("method")?.as_str()?.to_owned();
+            Some(json)
+        });
+        method.unwrap_or_else(|| self.last.clone())
+    }
+}
