@@ -76,6 +76,7 @@ impl Lane {
         let view = event.message().filter(|view| view.direction == Direction::In);
         self.heard |= view.is_some();
         let Some(frame) = view.map(|view| view.frame.clone()) else { return };
+        let mut took = None;
         for seen in self.judge.context().incoming(event) {
             if let Shape::Request | Shape::Notification = seen.shape {
                 let method = seen.method().unwrap_or_default();
@@ -91,7 +92,9 @@ impl Lane {
             }
             let context = self.judge.context();
             let nameless = matches!(Id::of(seen.json.get("id")), Id::Absent | Id::Null);
-            let unwanted = matches!(seen.shape, Shape::Response { .. }) && nameless && context.notification_pending();
+            let nameless = matches!(seen.shape, Shape::Response { .. }) && nameless;
+            self.nameless += u64::from(nameless);
+            let unwanted = nameless && context.notification_pending();
             let clear = !self.noisy && !context.raw() && self.waiting.is_empty();
             if unwanted && clear && self.talk.transport() == Transport::Stdio {
                 let (method, received) = (self.last.clone(), event.seq);
@@ -113,10 +116,12 @@ impl Lane {
                 self.place.pace.note(tool, event.at.saturating_sub(outcome.at));
             }
             outcome.event = Some(event.seq);
+            took = (!outcome.at.is_zero()).then(|| event.at.saturating_sub(outcome.at));
             (outcome.echoed, outcome.foreign) =
                 played.marks.foreign(&frame.raw, outcome.mark.as_deref(), &outcome.said, self.talk.number());
             outcome.frame = Some(frame.clone());
         }
+        took.into_iter().for_each(|took| self.took(took));
     }
 
     /// Notes on which stream an event came, and whether it is one of another stream than the one that was taken up.

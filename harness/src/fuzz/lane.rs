@@ -25,6 +25,8 @@ use crate::{
     wire::Json,
 };
 
+/// The most that an answer that nobody owes is waited for.
+const SHORT: Duration = Duration::from_millis(3);
 /// Stands in a trace where a case would, so that what was said by inputs is known from the handshake.
 const FUZZ: &str = "fuzz";
 
@@ -62,6 +64,10 @@ pub(super) struct Lane {
     pub(super) streams_of: BTreeMap<String, Option<Exchange>>,
     /// Streams that take up another one, with its number and our request.
     pub(super) resumed: BTreeMap<Exchange, (Exchange, u64)>,
+    /// Answers without an id: what comes of messages that have none, or none that can be read.
+    pub(super) nameless: u64,
+    /// What a sound request took to be answered, as a floating average.
+    pub(super) usual: Duration,
     /// Which conversation of the input it is.
     pub(super) number: usize,
     /// Subscriptions that the server acknowledged: that much is an answer, and no other comes soon.
@@ -108,6 +114,8 @@ impl Lane {
             cancelled: BTreeMap::new(),
             streams_of: BTreeMap::new(),
             resumed: BTreeMap::new(),
+            nameless: 0,
+            usual: SHORT,
             number,
             opened: 0,
             said: Vec::new(),
@@ -129,6 +137,19 @@ impl Lane {
     pub(super) fn with_start(&self, patience: Duration) -> Duration {
         const FACTOR: u32 = 4;
         if self.heard { patience } else { patience + self.talk.bench().slowest_start() * FACTOR }
+    }
+
+    /// How long an answer that nobody owes is waited for: a few times what one takes that is owed.
+    pub(super) fn short(&self) -> Duration {
+        const LEAST: Duration = Duration::from_micros(500);
+        const FACTOR: u32 = 4;
+        (self.usual * FACTOR).clamp(LEAST, SHORT)
+    }
+
+    /// Notes what an answer took.
+    pub(super) fn took(&mut self, took: Duration) {
+        const PART: u32 = 8;
+        self.usual = (self.usual * (PART - 1) + took.min(SHORT)) / PART;
     }
 
     pub(super) async fn act(

@@ -22,8 +22,6 @@ use crate::{
 
 /// Conversations of one input.
 pub(super) const MOST_LANES: usize = 3;
-/// What an answer that nobody owes is waited for.
-const SHORT: Duration = Duration::from_millis(3);
 /// Until a tool that takes its time is at work.
 const BEGUN: Duration = Duration::from_millis(1);
 
@@ -133,11 +131,12 @@ impl Life {
                 let patience = match wait {
                     Wait::Begun => BEGUN,
                     _ if sound => patience,
-                    _ => SHORT.min(patience),
+                    _ => lane.short().min(patience),
                 };
-                let opened = lane.opened;
+                let (opened, nameless) = (lane.opened, lane.nameless);
                 lane.pump(Instant::now() + patience, &mut played, |lane| {
-                    lane.opened > opened || !lane.waiting.values().any(|step| *step == index)
+                    let other = lane.opened > opened || (!sound && lane.nameless > nameless);
+                    other || !lane.waiting.values().any(|step| *step == index)
                 })
                 .await;
             }

@@ -134,6 +134,10 @@ pub(super) struct Corpus {
     of_method: BTreeMap<String, usize>,
     pairs: BTreeSet<(usize, usize)>,
     kept: Vec<Kept>,
+    /// Sums of the weights of what was kept when they were last computed.
+    sums: Vec<u64>,
+    /// Choices since then.
+    since: u32,
 }
 
 impl Corpus {
@@ -182,17 +186,30 @@ impl Corpus {
 
     /// One of those that are kept: the rarer its rarest state, the less it was chosen and the shorter it is, the likelier.
     pub(super) fn choose(&mut self, dice: &mut Dice) -> Option<Arc<Input>> {
-        const UNIT: u64 = 1 << 20;
-        let hits = &self.hits;
-        let weight = |kept: &Kept| {
-            let rarest = kept.states.iter().filter_map(|state| hits.get(*state)).min().copied().unwrap_or(1);
-            let length = kept.input.steps.len() as u64 / 4 + 1;
-            UNIT / (rarest.max(1) + kept.chosen + 1) / length + 1
-        };
-        let index = dice.weighted(self.kept.iter().map(weight))?;
+        // Weighing thousands for each input would be felt.
+        const ROUND: u32 = 16;
+        if self.since == 0 || self.sums.len() < self.kept.len().min(ROUND as usize) {
+            self.weigh();
+        }
+        self.since = (self.since + 1) % ROUND;
+        let total = self.sums.last().copied().unwrap_or_default();
+        let at = dice.number() % total.max(1);
+        let index = self.sums.partition_point(|sum| *sum <= at);
         let kept = self.kept.get_mut(index)?;
         kept.chosen += 1;
         Some(kept.input.clone())
+    }
+
+    fn weigh(&mut self) {
+        const UNIT: u64 = 1 << 20;
+        let mut sum = 0;
+        self.sums.clear();
+        for kept in &self.kept {
+            let rarest = kept.states.iter().filter_map(|state| self.hits.get(*state)).min().copied().unwrap_or(1);
+            let length = kept.input.steps.len() as u64 / 4 + 1;
+            sum += UNIT / (rarest.max(1) + kept.chosen + 1) / length + 1;
+            self.sums.push(sum);
+        }
     }
 
     /// Any of those that are kept.
