@@ -237,6 +237,29 @@ const INNOCENT: &[(&str, &str)] = &[
         < {"jsonrpc":"2.0","id":null,"result":{}}
         < {"jsonrpc":"2.0","id":1,"result":{}}"#,
     ),
+    // Under another Content-Type a body may be no message, and its id unknown.
+    (
+        "2026-07-28 http",
+        r#"post:headers/Content-Type {"jsonrpc":"2.0","id":1,"method":"x","params":{$META}}
+        1 415 json
+        1 body {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}
+        1 end"#,
+    ),
+    // What stood there as an id may have been rounded, or read with U+FFFD for bytes that are no text.
+    (
+        "2026-07-28 stdio",
+        r#"raw {"jsonrpc":"2.0","id":9007199254740993,"method":
+        < {"jsonrpc":"2.0","id":9007199254740992,"error":{"code":-32700,"message":"bad"}}
+        < {"jsonrpc":"2.0","id":"a\ufffd","error":{"code":-32700,"message":"bad"}}"#,
+    ),
+    // A notification of another form may be taken for something that is answered.
+    (
+        "2025-11-25 stdio",
+        r#">/params {"jsonrpc":"2.0","method":"notifications/cancelled","params":7}
+        > {"jsonrpc":"2.0","id":1,"method":"ping"}
+        < {"jsonrpc":"2.0","id":5,"result":{}}
+        < {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ),
     // Our limit kept us from reading on.
     (
         "2025-11-25 stdio",
@@ -482,6 +505,15 @@ const BROKEN: &[(&str, &str, &[&str])] = &[
         &["stdio-notification-kinds"],
     ),
     // ids
+    // Whatever stands in its params, a notification is one, and explains no answer with an id.
+    (
+        "2025-11-25 stdio",
+        r#">/params/reason {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99,"reason":7}}
+        > {"jsonrpc":"2.0","id":1,"method":"ping"}
+        < {"jsonrpc":"2.0","id":5,"result":{}}
+        < {"jsonrpc":"2.0","id":1,"result":{}}"#,
+        &["base-response-id-echoes-request"],
+    ),
     (
         "2025-11-25 stdio",
         r#"> {"jsonrpc":"2.0","id":5,"method":"ping"}
