@@ -12,7 +12,7 @@ use crate::transport::{Answer, Piece};
 pub use self::{matcher::matcher, rounds::mrtr_round_trip};
 pub use crate::{
     trace::trace_file,
-    wire::fuzzing::{jsonrpc_line, sse_decode},
+    wire::fuzzing::{jsonrpc_line, jsonrpc_line_one, sse_decode, sse_decode_one},
 };
 pub use mcp_conform_cases::fuzzing::case_script;
 

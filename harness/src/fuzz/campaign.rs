@@ -21,7 +21,9 @@ use tokio::{
 use super::{
     dice::Dice,
     finding::Finding,
-    input::{Act, Input, Manner},
+    input::{Input, Manner},
+    island::{Island, is_tame},
+    known::Known,
     mutate::{Workshop, harvest},
     oracle::{self, Habits, Suspicion},
     outcome::{Class, Gone, Played},
@@ -50,8 +52,6 @@ const MESSAGES_OF_A_LIFE: u64 = 20_000;
 const SLOW: Duration = Duration::from_millis(500);
 /// Inputs of one life that are kept to find a cause among them.
 const MOST_HISTORY: usize = 1_200;
-/// Places of one requirement that become findings of their own.
-const MOST_OF_A_REQUIREMENT: usize = 4;
 /// What the workers may take to come to their end when the campaign is interrupted.
 const LEAVE: Duration = Duration::from_secs(2);
 /// Times in a row that the server could not be reached before the campaign ends.
@@ -180,96 +180,6 @@ pub(super) struct Campaign {
     broken: Mutex<Option<String>>,
     extra: Vec<Input>,
     pub(super) control: FuzzControl,
-}
-
-/// What was found, and what is being looked into.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    pub(super) findings: Vec<Finding>,
-    keys: BTreeSet<String>,
-    of_requirement: BTreeMap<String, usize>,
-    pub(super) not_again: u64,
-    /// Suspicions by how often they were not seen again; after a few times nothing more is made of them.
-    fleeting: BTreeMap<String, u32>,
-    /// The same by kind: where a machine is under load, what is a matter of time is not looked into for ever.
-    fleeting_kinds: BTreeMap<oracle::Kind, u32>,
-    looking_into: Vec<String>,
-}
-
-impl Known {
-    fn with(findings: Vec<Finding>) -> Self {
-        // What an earlier round had no time to make small is looked for again.
-        let settled = findings.iter().filter(|finding| !finding.provisional);
-        let keys = settled.map(|finding| finding.key.clone()).collect();
-        Self { findings, keys, ..Self::default() }
-    }
-
-    /// Takes a suspicion up, unless it is known or enough like it are.
-    pub(super) fn take_up(&mut self, suspicion: &Suspicion) -> bool {
-        const MOST_FLEETING: u32 = 2;
-        let key = suspicion.key();
-        if self.tired_of().any(|kind| kind == suspicion.kind) {
-            return false;
-        }
-        if self.keys.contains(&key) || self.fleeting.get(&key).is_some_and(|times| *times >= MOST_FLEETING) {
-            return false;
-        }
-        let count = self.of_requirement.entry(suspicion.requirement.clone()).or_default();
-        let own = suspicion.requirement.starts_with("own/");
-        if !own && *count >= MOST_OF_A_REQUIREMENT {
-            return false;
-        }
-        *count += 1;
-        self.keys.insert(key.clone());
-        self.looking_into.push(key);
-        true
-    }
-
-    /// Kinds that are a matter of time and were not seen again so often that no more is made of them.
-    pub(super) fn tired_of(&self) -> impl Iterator<Item = oracle::Kind> {
-        const MOST_OF_A_KIND: u32 = 10;
-        let often = self.fleeting_kinds.iter().filter(|(kind, times)| kind.is_of_time() && **times >= MOST_OF_A_KIND);
-        often.map(|(kind, _)| *kind)
-    }
-
-    /// What was taken up was not seen again.
-    pub(super) fn let_go(&mut self, suspicion: &Suspicion) {
-        let key = suspicion.key();
-        self.keys.remove(&key);
-        self.looking_into.retain(|known| *known != key);
-        self.not_again += 1;
-        *self.fleeting.entry(key).or_default() += 1;
-        *self.fleeting_kinds.entry(suspicion.kind).or_default() += 1;
-        if let Some(count) = self.of_requirement.get_mut(&suspicion.requirement) {
-            *count = count.saturating_sub(1);
-        }
-    }
-
-    pub(super) fn settle(&mut self, finding: Finding) {
-        self.looking_into.retain(|known| *known != finding.key);
-        self.findings.retain(|known| known.key != finding.key);
-        self.findings.push(finding);
-    }
-}
-
-/// What one worker reached in one place.
-pub(super) struct Island {
-    pub(super) place: Arc<Place>,
-    corpus: Corpus,
-    workshop: Workshop,
-    /// Not played yet: those that hold nothing but messages, and the others.
-    tame: VecDeque<Input>,
-    wild: VecDeque<Input>,
-    /// What is gone through beside what chance makes, parted alike.
-    sweep_tame: VecDeque<Input>,
-    sweep_wild: VecDeque<Input>,
-    /// Kept inputs whose use of memory was not looked at.
-    to_weigh: VecDeque<Arc<Input>>,
-    weighed_sets: BTreeSet<BTreeSet<String>>,
-    /// Seconds spent on that.
-    weighed: Duration,
-    kept: usize,
-    exits_badly: bool,
 }
 
 impl Campaign {
@@ -540,8 +450,8 @@ impl Campaign {
     async fn finish(&self, island: &mut Island, life: Life, history: &VecDeque<Arc<Input>>) {
         let place = island.place.clone();
         let (era, transport) = (place.ground.era, place.ground.transport);
-        let (observations, events) = life.end().await;
-        let mut suspicions = oracle::look_at_end(era, transport, observations);
+        let (breaches, events) = life.end().await;
+        let mut suspicions = oracle::look_at_end(era, transport, &breaches);
         let last = history.back().cloned();
         if transport == Transport::Stdio {
             let exit = events.iter().find_map(|(_, event)| match &event.body {
@@ -718,71 +628,6 @@ impl Campaign {
     }
 }
 
-impl Island {
-    /// The next input: what there was from the beginning, then what is made of it.
-    fn next(&mut self, tame: bool, dice: &mut Dice) -> Input {
-        let seed = if tame { self.tame.pop_front() } else { self.wild.pop_front().or_else(|| self.tame.pop_front()) };
-        if let Some(seed) = seed {
-            return seed;
-        }
-        if dice.below(2) == 0 {
-            let swept = match tame {
-                true => self.sweep_tame.pop_front(),
-                false => self.sweep_wild.pop_front().or_else(|| self.sweep_tame.pop_front()),
-            };
-            if let Some(swept) = swept {
-                return swept;
-            }
-        }
-        let old = if dice.once_in(12) { None } else { self.corpus.choose(dice) };
-        let other = self.corpus.any(dice);
-        let old = old.map(|input| Input::clone(&input)).unwrap_or_else(|| self.workshop.fresh(dice));
-        let mut input = self.workshop.mutate(&old, other.as_deref(), tame, dice);
-        if tame && !is_tame(&input) {
-            input = input.only(|index| input.steps.get(index).is_some_and(|step| is_tame_step(&step.act)));
-            if input.steps.is_empty() {
-                input = self.workshop.fresh(dice);
-            }
-        }
-        input
-    }
-
-    /// One input of each set of operations is weighed, those that leave something behind first.
-    fn weigh_later(&mut self, input: &Arc<Input>) {
-        const MOST: usize = 400;
-        let named = |act: &Act| {
-            let message = match act {
-                Act::Request(message) => Some(message),
-                _ => None,
-            };
-            let name = message.and_then(|message| message.params.as_ref()?.get("name")?.as_str());
-            format!("{} {}", oracle::name_of(act), name.unwrap_or_default())
-        };
-        let names: BTreeSet<String> = input.steps.iter().map(|step| named(&step.act)).collect();
-        if names.len() > 3 || self.to_weigh.len() >= MOST || !self.weighed_sets.insert(names) {
-            return;
-        }
-        let leaves = |act: &Act| match act {
-            Act::Cancel(_) | Act::CloseStream(_) => true,
-            Act::Request(message) => message.method.contains("subscri"),
-            _ => false,
-        };
-        if input.steps.iter().any(|step| leaves(&step.act)) {
-            self.to_weigh.push_front(input.clone());
-        } else {
-            self.to_weigh.push_back(input.clone());
-        }
-    }
-
-    pub(super) fn next_to_weigh(&mut self) -> Option<Arc<Input>> {
-        self.to_weigh.pop_front()
-    }
-
-    pub(super) fn weighed(&mut self) -> &mut Duration {
-        &mut self.weighed
-    }
-}
-
 /// Name of the folder of a place's corpus.
 pub(super) fn name_of(place: &Place) -> String {
     let era = match place.ground.era {
@@ -790,20 +635,6 @@ pub(super) fn name_of(place: &Place) -> String {
         Era::Modern => "modern",
     };
     format!("{era}-{}", place.ground.transport.as_str())
-}
-
-fn is_tame(input: &Input) -> bool {
-    input.steps.iter().all(|step| is_tame_step(&step.act))
-}
-
-/// Nothing but messages whose form is sound enough for everything that comes back to be attributed.
-fn is_tame_step(act: &Act) -> bool {
-    match act {
-        Act::Request(message) => !message.wrong.iter().any(|pointer| pointer.is_empty() || pointer == "/id"),
-        Act::Retry(_) | Act::Cancel(_) | Act::CloseStream(_) => true,
-        Act::Notify(message) => message.wrong.iter().all(|pointer| pointer.starts_with("/params/")),
-        Act::Line(_) | Act::Raw(_) | Act::Http(_) | Act::Drop => false,
-    }
 }
 
 /// The verdicts that end a campaign with findings.

@@ -201,7 +201,8 @@ impl Lane {
         self.talk.recorder().forget((self.next as u64).saturating_sub(KEPT_EVENTS));
     }
 
-    /// The method that a violation is about.
+    /// The method of the request that a violation is about; empty where it is about none. What was sent last would make
+    /// two of the same bug, depending on when it is seen.
     pub(super) fn about(&self, violation: &Violation) -> String {
         let at = violation.related.and_then(|event| usize::try_from(event).ok());
         let events = at.map(|at| self.talk.recorder().events(at)).unwrap_or_default();
@@ -209,6 +210,6 @@ impl Lane {
             let json = event.message()?.frame.json.as_ref()?.get("method")?.as_str()?.to_owned();
             Some(json)
         });
-        method.unwrap_or_else(|| self.last.clone())
+        method.unwrap_or_default()
     }
 }

@@ -10,15 +10,14 @@ use mcp_conform_reports::model::{Evidence, Verdict};
 use tokio::time::Instant;
 
 use super::{
-    campaign::{Campaign, Island, name_of},
+    campaign::{Campaign, name_of},
     finding::{Finding, VERSION, id_of},
-    input::{Act, Input},
+    input::Input,
     oracle::{self, Kind, Suspicion},
     place::Place,
     play::{Haste, Life},
     script::script,
     shrink::{Attempt, shrink},
-    watch::{Usage, of_one, usage},
 };
 use crate::{
     script::{Sources, evidence},
@@ -51,19 +50,24 @@ struct Trial<'a> {
     until: Instant,
     /// A server of its own, where a URL's server is shared otherwise.
     fresh: bool,
+    /// How often an input is played before it counts as not showing it.
+    tries: u32,
     last: Option<Showing>,
 }
 
 impl Attempt for Trial<'_> {
     async fn shows(&mut self, input: &Input) -> Option<bool> {
-        self.left = self.left.checked_sub(1)?;
-        if Instant::now() >= self.until || !self.campaign.may_look() {
-            return None;
+        for _ in 0..self.tries {
+            self.left = self.left.checked_sub(1)?;
+            if Instant::now() >= self.until || !self.campaign.may_look() {
+                return None;
+            }
+            if let Some(showing) = self.campaign.showing(self, input).await {
+                self.last = Some(showing);
+                return Some(true);
+            }
         }
-        let showing = self.campaign.showing(self, input).await;
-        let shows = showing.is_some();
-        self.last = showing.or(self.last.take());
-        Some(shows)
+        Some(false)
     }
 }
 
@@ -77,10 +81,19 @@ impl Campaign {
         history: &VecDeque<Arc<Input>>,
         first_events: Vec<Arc<Event>>,
     ) {
-        if !self.known().take_up(&suspicion) {
-            return;
-        }
+        let earlier = {
+            let mut known = self.known();
+            if known.take_up(&suspicion) {
+                None
+            } else {
+                let Some(finding) = known.improvable(&suspicion, input.messages()) else { return };
+                Some(finding)
+            }
+        };
         self.tell(&format!("looking into {}: {}", suspicion.key(), suspicion.message));
+        if let Some(earlier) = earlier {
+            return self.improve(place, suspicion, input, earlier).await;
+        }
         let after = self.so_far();
         if suspicion.kind == Kind::Growth {
             // It was found by attempts of its own, or by a limit that no smaller input is held to.
@@ -92,36 +105,15 @@ impl Campaign {
                 self.finding(place, &suspicion, input, input.messages(), (1, 1), &first_events, after, true);
             self.write(place, provisional, &suspicion, &first_events);
         }
-        let patience = self.patience(place);
         if suspicion.kind == Kind::Lost && self.takes_its_time(place, &suspicion, input).await {
             return self.forget(&suspicion);
         }
-        let mut trial = Trial {
-            campaign: self,
-            place,
-            key: suspicion.key(),
-            kind: suspicion.kind,
-            patience,
-            left: self.attempts(),
-            until: Instant::now() + self.longest(),
-            fresh: false,
-            last: None,
-        };
+        let mut trial = self.trial(place, &suspicion);
         let found = self.reproduce(&mut trial, input, history).await;
         let Some((whole, before)) = found else {
             return self.not_again(place, suspicion, input, &first_events, after);
         };
-        // Most attempts end with waiting for what does not come. A short wait may take what is slow for silence, which the
-        // confirmation tells.
-        trial.patience = (place.ground.surface.slowest * 10).max(QUICK).min(patience);
-        let mut small = shrink(&whole, &mut trial).await;
-        trial.patience = patience;
-        let (mut seen, mut attempts) = self.confirm(&mut trial, &small).await;
-        if seen < attempts && suspicion.kind.is_of_time() && small != whole {
-            (trial.left, trial.until) = (self.attempts(), Instant::now() + self.longest());
-            small = shrink(&whole, &mut trial).await;
-            (seen, attempts) = self.confirm(&mut trial, &small).await;
-        }
+        let (small, (seen, attempts)) = self.made_small(&mut trial, whole).await;
         let (suspicion, events) = match trial.last {
             Some(showing) => (
                 Suspicion { verdict: showing.suspicion.verdict.max(suspicion.verdict), ..showing.suspicion },
@@ -135,6 +127,67 @@ impl Campaign {
         let Some(suspicion) = self.weighed_against_time(place, suspicion.clone(), &small).await else {
             return self.forget(&suspicion);
         };
+        let finding = self.finding(place, &suspicion, &small, before, (seen, attempts), &events, after, false);
+        self.write(place, finding, &suspicion, &events);
+    }
+
+    fn trial<'a>(&'a self, place: &'a Arc<Place>, suspicion: &Suspicion) -> Trial<'a> {
+        Trial {
+            campaign: self,
+            place,
+            key: suspicion.key(),
+            kind: suspicion.kind,
+            patience: self.patience(place),
+            left: self.attempts(),
+            until: Instant::now() + self.longest(),
+            fresh: false,
+            tries: 1,
+            last: None,
+        }
+    }
+
+    /// The smallest input that shows the same, and how often it did.
+    async fn made_small(&self, trial: &mut Trial<'_>, whole: Input) -> (Input, (u32, u32)) {
+        let patience = trial.patience;
+        // What shows now and then only needs more than one look at whether it still does.
+        const LOOKS: u32 = 3;
+        let mut shown = 0;
+        for _ in 0..LOOKS {
+            shown += u32::from(trial.shows(&whole).await.unwrap_or(true));
+        }
+        trial.tries = if shown < LOOKS { LOOKS } else { 1 };
+        // Most attempts end with waiting for what does not come. A short wait may take what is slow for silence, which the
+        // confirmation tells.
+        trial.patience = (trial.place.ground.surface.slowest * 10).max(QUICK).min(patience);
+        let mut small = shrink(&whole, trial).await;
+        (trial.patience, trial.tries) = (patience, 1);
+        let mut seen = self.confirm(trial, &small).await;
+        if seen.0 < seen.1 && trial.kind.is_of_time() && small != whole {
+            (trial.left, trial.until) = (self.attempts(), Instant::now() + self.longest());
+            small = shrink(&whole, trial).await;
+            seen = self.confirm(trial, &small).await;
+        }
+        (small, seen)
+    }
+
+    /// Makes a finding anew from another input that shows the same, and keeps what is surer and smaller.
+    async fn improve(&self, place: &Arc<Place>, suspicion: Suspicion, input: &Arc<Input>, earlier: Finding) {
+        let mut trial = self.trial(place, &suspicion);
+        if !trial.shows(input).await.unwrap_or(false) {
+            return;
+        }
+        let (small, (seen, attempts)) = self.made_small(&mut trial, Input::clone(input)).await;
+        let Some(Showing { suspicion, events }) = trial.last else { return };
+        let Some(suspicion) = self.weighed_against_time(place, suspicion, &small).await else { return };
+        let suspicion = Suspicion { verdict: suspicion.verdict.max(earlier.verdict), ..suspicion };
+        let sure = |seen: u32, attempts: u32| u64::from(seen) * 100 / u64::from(attempts.max(1));
+        let (new, old) = (sure(seen, attempts), sure(earlier.seen, earlier.attempts));
+        let better = new > old || (new == old && small.messages() < earlier.messages);
+        if seen == 0 || new < old || !better {
+            return;
+        }
+        let after = (earlier.after_inputs, earlier.after_s);
+        let before = earlier.messages_at_first;
         let finding = self.finding(place, &suspicion, &small, before, (seen, attempts), &events, after, false);
         self.write(place, finding, &suspicion, &events);
     }
@@ -219,17 +272,8 @@ impl Campaign {
             return Some(suspicion);
         }
         let long = self.bench.deadlines.answer.max(self.patience(place) * 2);
-        let mut trial = Trial {
-            campaign: self,
-            place,
-            key: suspicion.key(),
-            kind: suspicion.kind,
-            patience: long,
-            left: 1,
-            until: Instant::now() + self.longest(),
-            fresh: self.keeper.restarts(),
-            last: None,
-        };
+        let mut trial =
+            Trial { patience: long, left: 1, fresh: self.keeper.restarts(), ..self.trial(place, &suspicion) };
         let still = trial.shows(small).await.unwrap_or(false);
         if suspicion.kind == Kind::Hang {
             let seconds = self.patience(place).as_secs_f64();
@@ -284,6 +328,7 @@ impl Campaign {
             left: self.options.confirm,
             until: Instant::now() + self.longest(),
             fresh: self.keeper.restarts(),
+            tries: 1,
             last: None,
         };
         Some(self.confirm(&mut trial, &finding.input).await)
@@ -313,8 +358,8 @@ impl Campaign {
             life.drop_all().await;
             return None;
         }
-        let (observations, events) = life.end().await;
-        let mut late = oracle::look_at_end(era, transport, observations);
+        let (breaches, events) = life.end().await;
+        let mut late = oracle::look_at_end(era, transport, &breaches);
         if trial.kind == Kind::Exit {
             let exit = events.iter().find_map(|(_, event)| match &event.body {
                 Body::Exited(exit) => Some(exit.clone()),
@@ -328,110 +373,8 @@ impl Campaign {
         Some(Showing { suspicion, events })
     }
 
-    /// Looks at memory and descriptors of kept inputs, a small part of the time.
-    pub(super) async fn weigh(&self, island: &mut Island) {
-        const PART: u32 = 10;
-        if !cfg!(target_os = "linux") {
-            return;
-        }
-        while *island.weighed() * PART < self.started.elapsed() && self.goes_on() {
-            let Some(input) = island.next_to_weigh() else { return };
-            let started = Instant::now();
-            let place = island.place.clone();
-            self.tell(&format!("weighing {}", serde_json::to_string(&*input).unwrap_or_default()));
-            if let Some((what, _)) = self.grows(&place, &input).await {
-                let (era, transport) = (place.ground.era, place.ground.transport);
-                let mut scale =
-                    Scale { campaign: self, place: &place, left: 24, until: Instant::now() + self.longest(), what };
-                let small = shrink(&input, &mut scale).await;
-                // Once more: what grew once may have been a cache that was filling.
-                if let Some((what, words)) = self.grows(&place, &small).await {
-                    let suspicion = oracle::growth(era, transport, &small, what, words);
-                    self.look_into(&place, suspicion, &Arc::new(small), &VecDeque::new(), Vec::new()).await;
-                } else {
-                    self.known().not_again += 1;
-                }
-            }
-            *island.weighed() += started.elapsed();
-        }
-    }
-
-    /// Plays an input again and again on a fresh server. What grows, if something grows as fast at the end as at the
-    /// beginning.
-    async fn grows(&self, place: &Arc<Place>, input: &Input) -> Option<(&'static str, String)> {
-        const ROUNDS: u64 = 60;
-        const MOST_WINDOWS: usize = 60;
-        // Runtimes with garbage collection take tens of megabytes before they look for what is free.
-        const MUCH: u64 = 128 * 1024 * 1024;
-        const LITTLE: u64 = 512 * 1024;
-        const MANY: u64 = 40;
-        const OWN: u64 = 1 << 20;
-        const LONG: Duration = Duration::from_secs(8);
-        if input.steps.iter().any(|step| matches!(step.act, Act::Drop | Act::Raw(_))) {
-            return None;
-        }
-        let mut life = Life::new(place.clone(), input.manner);
-        life.begin().await.ok()?;
-        let pid = life.pid()?;
-        let patience = self.patience(place);
-        let started = Instant::now();
-        let mut seen: Vec<Usage> = Vec::new();
-        let mut found = None;
-        for window in 0..MOST_WINDOWS {
-            for _ in 0..ROUNDS {
-                let played = life.play(input, patience, Haste::Weighing).await;
-                if !life.is_sound() || played.deaf.is_some() || started.elapsed() > LONG * 2 {
-                    life.drop_all().await;
-                    return None;
-                }
-            }
-            self.requests.fetch_add(ROUNDS * input.messages() as u64, Ordering::Relaxed);
-            // What was just closed may take a moment.
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            let mut now = usage(pid)?;
-            if place.ground.transport == Transport::Http {
-                // The connections that we hold open are not the server's doing.
-                let own = of_one(std::process::id()).unwrap_or_default().descriptors;
-                now.descriptors = (now.descriptors + OWN).saturating_sub(own);
-            }
-            seen.push(now);
-            let (Some(first), Some(now)) = (seen.get(1), seen.last()) else { continue };
-            let (windows, half) = (window as u64 - 1, seen.len().div_ceil(2));
-            let Some(middle) = seen.get(half) else { continue };
-            let rounds = windows * ROUNDS;
-            // A pool or a cache that fills grows, too, but not as fast at the end as at the beginning.
-            let goes_on =
-                |first: u64, middle: u64, now: u64| now.saturating_sub(middle) * 3 >= now.saturating_sub(first);
-            let descriptors = now.descriptors.saturating_sub(first.descriptors);
-            let more = descriptors >= MANY && goes_on(first.descriptors, middle.descriptors, now.descriptors);
-            if windows >= 6 && more {
-                let words =
-                    format!("{descriptors} more descriptors are open after {rounds} rounds of the same messages");
-                found = Some(("descriptors", words));
-                break;
-            }
-            let grown = now.resident.saturating_sub(first.resident);
-            if windows >= 2 && grown < windows * LITTLE && descriptors < windows {
-                break;
-            }
-            if windows >= 6 && grown >= MUCH && goes_on(first.resident, middle.resident, now.resident) {
-                let words = format!(
-                    "{} MB more are held after {rounds} rounds of the same messages, and it goes on growing",
-                    grown >> 20
-                );
-                found = Some(("memory", words));
-                break;
-            }
-            if started.elapsed() > LONG {
-                break;
-            }
-        }
-        life.drop_all().await;
-        found
-    }
-
     /// What one investigation may take: a part of the campaign.
-    fn longest(&self) -> Duration {
+    pub(super) fn longest(&self) -> Duration {
         const MOST: Duration = Duration::from_secs(90);
         const LEAST: Duration = Duration::from_secs(10);
         self.options.time.map_or(MOST, |time| (time / 8).clamp(LEAST, MOST))
@@ -477,7 +420,7 @@ impl Campaign {
         (inputs, self.state.seconds + self.started.elapsed().as_secs_f64())
     }
 
-    fn tell(&self, what: &str) {
+    pub(super) fn tell(&self, what: &str) {
         (self.control.tell)(what);
     }
 
@@ -584,25 +527,5 @@ fn holds_number(value: &serde_json::Value) -> bool {
             members.iter().any(|(name, member)| name == super::input::RAW || holds_number(member))
         }
         _ => false,
-    }
-}
-
-/// Looks at growth as an attempt.
-struct Scale<'a> {
-    campaign: &'a Campaign,
-    place: &'a Arc<Place>,
-    left: u32,
-    until: Instant,
-    what: &'static str,
-}
-
-impl Attempt for Scale<'_> {
-    async fn shows(&mut self, input: &Input) -> Option<bool> {
-        self.left = self.left.checked_sub(1)?;
-        if Instant::now() >= self.until || !self.campaign.may_look() {
-            return None;
-        }
-        let grows = self.campaign.grows(self.place, input).await;
-        Some(grows.is_some_and(|(what, _)| what == self.what))
     }
 }

@@ -8,9 +8,12 @@
 mod campaign;
 mod dice;
 mod finding;
+mod growth;
 mod input;
 mod intake;
 mod investigate;
+mod island;
+mod known;
 mod lane;
 mod marks;
 mod mutate;

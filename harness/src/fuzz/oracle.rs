@@ -240,24 +240,9 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
 }
 
 /// What the end of a life showed.
-pub(super) fn look_at_end(
-    era: Era,
-    transport: Transport,
-    observations: Vec<(usize, rules::Observation)>,
-) -> Vec<Suspicion> {
+pub(super) fn look_at_end(era: Era, transport: Transport, breaches: &[Breach]) -> Vec<Suspicion> {
     let eye = Eye { revision: era.judged(), transport };
-    let breaches = observations.into_iter().flat_map(|(lane, observation)| {
-        let rules::Observation { rule, requirement, revision, violations, .. } = observation;
-        violations.into_iter().map(move |violation| Breach {
-            rule,
-            requirement,
-            revision,
-            violation,
-            lane,
-            method: String::new(),
-        })
-    });
-    breaches.filter_map(|breach| eye.breach(&breach)).collect()
+    breaches.iter().filter_map(|breach| eye.breach(breach)).collect()
 }
 
 /// The end of a server that others share.

@@ -70,7 +70,7 @@ pub(super) struct Breach {
     pub(super) revision: Revision,
     pub(super) violation: Violation,
     pub(super) lane: usize,
-    /// Method of the request that it is about, or of the last one before it.
+    /// Method of the request that it is about; empty where it is about none.
     pub(super) method: String,
 }
 

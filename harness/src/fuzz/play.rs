@@ -11,7 +11,7 @@ use super::{
     input::{Act, Input, Manner},
     lane::Lane,
     marks::Marks,
-    outcome::{Class, Outcome, Played},
+    outcome::{Breach, Class, Outcome, Played},
     place::{Place, Wait},
 };
 use crate::{
@@ -141,6 +141,8 @@ impl Life {
                 .await;
             }
         }
+        // What is still said of cancelled calls is to come now, and not as if the next input had brought it about.
+        let cancels = input.steps.iter().any(|step| matches!(step.act, Act::Cancel(_)));
         let mut silent = false;
         for outcome in played.outcomes.iter().filter(|it| it.sound && it.class == Class::Unanswered) {
             // What did not come by now takes its time, whatever comes of it.
@@ -165,7 +167,7 @@ impl Life {
         }
         for on in 0..self.lanes.len() {
             let over = self.lanes.get(on).and_then(Option::as_ref).is_some_and(|lane| lane.over);
-            if (odd || silent) && played.deaf.is_none() && !over {
+            if (odd || silent || cancels) && played.deaf.is_none() && !over {
                 self.survives(on, patience, &mut played).await;
             }
             if let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) {
@@ -189,11 +191,11 @@ impl Life {
         lane.map_or(Duration::ZERO, |lane| lane.talk.recorder().elapsed())
     }
 
-    /// Ends everything and gives what came at the end. `true`: each process ended by itself once its input was closed.
-    pub(super) async fn end(mut self) -> (Vec<(usize, Observation)>, Vec<(usize, Arc<Event>)>) {
+    /// Ends everything and gives what the rules say of what came at the end, and all events by conversation.
+    pub(super) async fn end(mut self) -> (Vec<Breach>, Vec<(usize, Arc<Event>)>) {
         let keeper = self.place.keeper.clone();
         let _hold = keeper.hold().await;
-        let mut observations = Vec::new();
+        let mut breaches = Vec::new();
         let mut events = Vec::new();
         for (on, lane) in self.lanes.drain(..).enumerate() {
             let Some(mut lane) = lane else { continue };
@@ -202,9 +204,15 @@ impl Life {
             let mut rest = Played::default();
             lane.take_all(&mut rest);
             events.extend(lane.talk.events().into_iter().map(|event| (on, event)));
-            observations.extend(lane.judge.finish().into_iter().map(|observation| (on, observation)));
+            let judge = std::mem::take(&mut lane.judge);
+            for Observation { rule, requirement, revision, violations, .. } in judge.finish() {
+                for violation in violations {
+                    let method = lane.about(&violation);
+                    breaches.push(Breach { rule, requirement, revision, violation, lane: on, method });
+                }
+            }
         }
-        (observations, events)
+        (breaches, events)
     }
 
     /// Ends without ceremony.

@@ -18,7 +18,12 @@ pub(super) async fn shrink(input: &Input, attempt: &mut impl Attempt) -> Input {
     for _ in 0..3 {
         let before = best.clone();
         messages(&mut best, attempt).await;
+        let few = best.clone();
         plain(&mut best, attempt).await;
+        if best != few {
+            // What does not depend on several conversations or on what is in flight needs fewer messages.
+            messages(&mut best, attempt).await;
+        }
         nodes(&mut best, attempt).await;
         bytes(&mut best, attempt).await;
         if best == before {

@@ -141,8 +141,8 @@ impl Target {
             let mut found = oracle::look(kind, transport, &input, &played, &era.habits);
             found.extend(played.unopened.as_ref().map(|why| oracle::unreachable(kind, transport, why)));
             if life.is_sound() && played.deaf.is_none() {
-                let (observations, _) = life.end().await;
-                found.extend(oracle::look_at_end(kind, transport, observations));
+                let (breaches, _) = life.end().await;
+                found.extend(oracle::look_at_end(kind, transport, &breaches));
             } else {
                 life.drop_all().await;
             }

@@ -1,5 +1,5 @@
 //! What must hold for any input of the wire readers: [`jsonrpc_line`] and [`sse_decode`]. The coverage-guided targets
-//! and the tests beside this module call the same functions; a broken property panics.
+//! hold each input to one of the same properties, the tests beside this module to all; a broken one panics.
 
 use bytes::Bytes;
 
@@ -8,29 +8,88 @@ use super::{
     RemarkKind, Span, SseDecoder, SseItem,
 };
 
+/// What the lines of any bytes are held to. Each takes as long as the others.
+const OF_LINES: [fn(&[u8]); 4] = [nothing_is_lost, frames_are_sound, values_are_those_of_serde, limits_are_kept];
+/// The same for an event stream.
+const OF_EVENTS: [fn(&[u8]); 4] = [
+    events_are_those_of_a_plain_reading,
+    |data| events(data, Limits::default()),
+    |data| events(data, small(data)),
+    |data| pieces_do_not_matter(data),
+];
+
 /// Bytes of stdout: lines do not depend on the pieces, reading a line keeps what stood there, and JSON is what
-/// `serde_json` says it is.
+/// `serde_json` says it is. All properties at once.
 pub fn jsonrpc_line(data: &[u8]) {
-    // Telling of a hundred defects would take most of the time.
-    let limits = Limits { defects: 10, ..Limits::default() };
-    let lines = split(limits.bytes, [data]);
+    OF_LINES.iter().for_each(|property| property(data));
+}
+
+/// One of the properties of [`jsonrpc_line`], which the bytes choose: a coverage-guided fuzzer makes many inputs that hardly
+/// differ, and gets through more of them so.
+pub fn jsonrpc_line_one(data: &[u8]) {
+    one(&OF_LINES, data);
+}
+
+/// Bytes of an event stream: items do not depend on the pieces, places are right, memory is bounded, and where the bytes are
+/// text, the events are those of a plain reading. All properties at once.
+pub fn sse_decode(data: &[u8]) {
+    OF_EVENTS.iter().for_each(|property| property(data));
+}
+
+/// One of the properties of [`sse_decode`], as [`jsonrpc_line_one`] does it.
+pub fn sse_decode_one(data: &[u8]) {
+    one(&OF_EVENTS, data);
+}
+
+/// Any byte that changes chooses anew.
+fn one(properties: &[fn(&[u8])], data: &[u8]) {
+    let sum = data.iter().fold(data.len(), |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
+    if let Some(property) = properties.get((sum >> 3) % properties.len().max(1)) {
+        property(data);
+    }
+}
+
+/// Limits under which reading is followed closely. Telling of a hundred defects would take most of the time.
+fn usual() -> Limits {
+    Limits { defects: 10, ..Limits::default() }
+}
+
+fn nothing_is_lost(data: &[u8]) {
     let mut rebuilt = Vec::new();
+    let lines = split(usual().bytes, [data]);
     for line in &lines {
         rebuilt.extend_from_slice(&line.raw);
         if line.end != super::LineEnd::Eof {
             rebuilt.push(b'\n');
         }
-        frame(&Frame::of_line(line, &limits), &limits);
-        json(&line.raw);
     }
     assert_eq!(rebuilt, data, "no byte of a stream is lost");
+    for pieces in in_pieces(data) {
+        assert_eq!(split(usual().bytes, pieces), lines, "lines depend on the pieces");
+    }
+}
+
+fn frames_are_sound(data: &[u8]) {
+    let limits = usual();
+    let lines = split(limits.bytes, [data]);
+    lines.iter().for_each(|line| frame(&Frame::of_line(line, &limits), &limits));
     if lines.len() > 1 {
         // As the body of an HTTP answer, where line feeds are white space.
-        json(data);
         frame(&Frame::read(Bytes::copy_from_slice(data), &limits), &limits);
     }
+}
 
+fn values_are_those_of_serde(data: &[u8]) {
+    let lines = split(usual().bytes, [data]);
+    lines.iter().for_each(|line| json(&line.raw));
+    if lines.len() > 1 {
+        json(data);
+    }
+}
+
+fn limits_are_kept(data: &[u8]) {
     let limits = small(data);
+    let lines = split(usual().bytes, [data]);
     let cut = split(limits.bytes, [data]);
     for pieces in in_pieces(data) {
         assert_eq!(split(limits.bytes, pieces), cut, "lines depend on the pieces");
@@ -45,37 +104,41 @@ pub fn jsonrpc_line(data: &[u8]) {
     }
 }
 
-/// Bytes of an event stream: items do not depend on the pieces, places are right, memory is bounded, and where the bytes are
-/// text, the events are those of a plain reading.
-pub fn sse_decode(data: &[u8]) {
+fn events_are_those_of_a_plain_reading(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         assert_eq!(blocks(decode(Limits::default(), [data])), plain(text));
     }
+}
+
+fn pieces_do_not_matter(data: &[u8]) {
     for limits in [Limits::default(), small(data)] {
         let items = decode(limits, [data]);
         for pieces in in_pieces(data) {
             assert_eq!(decode(limits, pieces), items, "items depend on the pieces");
         }
-        for item in &items {
-            match item {
-                SseItem::Event(event) => {
-                    let start = event.offset as usize;
-                    let raw = data.get(start..start + event.raw.len()).expect("an event lies in the stream");
-                    assert_eq!(event.raw, raw);
-                    assert!(raw.len() <= limits.bytes);
-                    assert_eq!(event.dispatched, event.terminated && event.data.is_some());
-                    assert!(event.data.as_ref().is_none_or(|data| data.len() <= raw.len()));
-                    assert!(event.data.as_ref().is_none_or(|data| !data.contains(&b'\r')));
-                    if event.terminated {
-                        assert!(event.id.is_none() || event.id.as_deref() == Some(&*event.last_event_id));
-                    }
-                    if event.cut.is_none() && limits.defects > 0 {
-                        again(event, limits);
-                    }
+    }
+}
+
+fn events(data: &[u8], limits: Limits) {
+    for item in &decode(limits, [data]) {
+        match item {
+            SseItem::Event(event) => {
+                let start = event.offset as usize;
+                let raw = data.get(start..start + event.raw.len()).expect("an event lies in the stream");
+                assert_eq!(event.raw, raw);
+                assert!(raw.len() <= limits.bytes);
+                assert_eq!(event.dispatched, event.terminated && event.data.is_some());
+                assert!(event.data.as_ref().is_none_or(|data| data.len() <= raw.len()));
+                assert!(event.data.as_ref().is_none_or(|data| !data.contains(&b'\r')));
+                if event.terminated {
+                    assert!(event.id.is_none() || event.id.as_deref() == Some(&*event.last_event_id));
                 }
-                SseItem::Comment(comment) => assert!(comment.len() <= limits.bytes),
-                SseItem::Defect(defect) => assert!(defect.offset <= data.len() as u64),
+                if event.cut.is_none() && limits.defects > 0 {
+                    again(event, limits);
+                }
             }
+            SseItem::Comment(comment) => assert!(comment.len() <= limits.bytes),
+            SseItem::Defect(defect) => assert!(defect.offset <= data.len() as u64),
         }
     }
 }
