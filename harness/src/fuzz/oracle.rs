@@ -475,7 +475,8 @@ impl Eye {
                 "an event of another stream came on a stream that was taken up".to_owned(),
             ),
         };
-        let place = astray.method.clone();
+        // Whatever comes for a subscription that is over comes for one reason.
+        let place = if astray.way == Way::Cancelled { String::new() } else { astray.method.clone() };
         let found = match Catalogue::get().row(id, self.revision) {
             Some(_) => self.of_row(Kind::Astray, id, place, words),
             // The catalogue has the sentence for 2025-11-25 alone; the page has it for both.
