@@ -569,8 +569,12 @@ pub struct Retry {
     pub state: Option<Option<Spanned<Template>>>,
     /// Instead of what the answering policy makes of the input requests.
     pub responses: Option<Spanned<Template>>,
+    /// How many of the responses are left out, from the first on.
+    pub without: usize,
     /// Answers added to the responses, under keys of their own.
     pub also: Vec<(String, Spanned<Template>)>,
+    /// The tool or prompt that is named instead of the first request's.
+    pub name: Option<Spanned<Template>>,
     /// Pointers of what is wrong on purpose in the message; `headers/NAME` for an HTTP header.
     pub wrong: Vec<String>,
     pub handle: Option<Spanned<String>>,

@@ -94,6 +94,7 @@ fn value(value: Value) -> Json {
             json!({ "type": "object", "propertyNames": reference("name"), "additionalProperties": reference("pointer") })
         }
         Value::Change => reference("change"),
+        Value::Count => json!({ "type": "integer", "minimum": 1 }),
         Value::Duration => duration(),
         Value::Headers => object_of(json!({
             "type": ["string", "null", "object"],

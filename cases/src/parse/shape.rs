@@ -31,6 +31,7 @@ pub(crate) enum Value {
     Capabilities,
     Capture,
     Change,
+    Count,
     /// A value with holes.
     Data,
     Duration,
@@ -266,7 +267,9 @@ pub(crate) static RETRY: Shape = Shape {
         ON,
         key("state", Value::Data, "Instead of the state that was given; null leaves it out."),
         key("responses", Value::Data, "Instead of what the answering policy makes of the input requests."),
+        key("without", Value::Count, "How many of the answers are left out, from the first on."),
         key("also", Value::Any, "Answers beside those, by keys that were not asked for."),
+        key("name", Value::Data, "The tool or prompt that is named instead of the first request's."),
         WRONG,
         AS,
         WITHIN,

@@ -262,6 +262,8 @@ impl Lower<'_> {
             Some(node) => self.template(node).map(|state| Some(Some(state))),
         };
         let responses = transpose(fields.value("responses").map(|node| self.template(node)));
+        let without = transpose(fields.value("without").map(|node| self.count(node)));
+        let name = transpose(fields.value("name").map(|node| self.template(node)));
         let also = transpose(fields.value("also").map(|node| self.named_templates(node)));
         let wrong = self.wrong(fields);
         let within = self.within(fields);
@@ -273,13 +275,26 @@ impl Lower<'_> {
             on: on?,
             state: state?,
             responses: responses?,
+            without: without?.unwrap_or_default(),
             also: also?.unwrap_or_default(),
+            name: name?,
             wrong,
             handle: handle?,
             within: within?,
             judgements,
             captures,
         }))
+    }
+
+    fn count(&mut self, node: &Node) -> Option<usize> {
+        let count = self.integer(node)?;
+        match usize::try_from(count) {
+            Ok(count) if count > 0 => Some(count),
+            _ => {
+                self.report(node.span, format!("{count} is no number of things")).help("give 1 or more");
+                None
+            }
+        }
     }
 
     fn expect(&mut self, fields: &Fields<'_>) -> Option<Step> {

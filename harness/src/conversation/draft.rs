@@ -100,6 +100,12 @@ impl Draft {
         }
     }
 
+    /// Leaves out so many members, from the first on.
+    pub fn drop_first(&mut self, count: usize) {
+        let members = self.members();
+        members.drain(..count.min(members.len()));
+    }
+
     fn members(&mut self) -> &mut Vec<(String, Draft)> {
         self.open();
         if !matches!(self, Self::Object(_)) {

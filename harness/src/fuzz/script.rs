@@ -186,8 +186,12 @@ impl Writer<'_> {
             out["responses"] = template(responses);
             wrong.push("/params/inputResponses");
         } else if retry.without > 0 {
-            out["responses"] = json!({});
+            out["without"] = retry.without.into();
             wrong.push("/params/inputResponses");
+        }
+        if let Some(name) = &retry.name {
+            out["name"] = literal(&Value::from(name.as_str()));
+            wrong.push("/params/name");
         }
         if !wrong.is_empty() {
             out["wrong"] = json!(wrong);

@@ -29,6 +29,7 @@ impl Player<'_> {
             None => conversation::responses(&talk.opening().policy, &result),
         };
         if let Some(responses) = &mut responses {
+            responses.drop_first(step.without);
             for (name, template) in &step.also {
                 responses.insert(name, round.values.fill(&template.node)?);
             }
@@ -39,6 +40,9 @@ impl Player<'_> {
             Some(Some(template)) => Some(round.values.fill(&template.node)?),
         };
         let mut call = retried(call, responses, state);
+        if let (Some(name), Some(params)) = (&step.name, &mut call.params) {
+            params.insert("name", round.values.fill(&name.node)?);
+        }
         call.wrong.extend(step.wrong.iter().cloned());
         let mut handle = self.dispatch(&talk, call).await?;
         self.settle(&mut handle, step.within).await;
