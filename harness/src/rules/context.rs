@@ -19,7 +19,10 @@ use super::{
     verdicts::Told,
 };
 use crate::{
-    trace::{Body, Channel, Direction, Event, Exchange, ExchangeEnd, HttpRequest, Intent, Opened, StepMark, Transport},
+    trace::{
+        Body, Channel, Direction, Event, Exchange, ExchangeEnd, Headers, HttpRequest, Intent, Opened, StepMark,
+        Transport,
+    },
     wire::{Frame, Id, Json, JsonKind, Message, Span},
 };
 
@@ -364,6 +367,13 @@ impl Context {
             self.note_odd(&http.body);
         } else if let Some(frame) = &http.frame {
             self.sent(seq, Channel::Post { exchange: http.exchange }, frame, &http.intent, http.raw);
+            let more = quotable_headers(&http.headers);
+            let keys = self.exchanges.get(&http.exchange).map(|exchange| exchange.requests.clone()).unwrap_or_default();
+            for key in keys {
+                if let Some(request) = self.requests.get_mut(&key) {
+                    request.quotable = request.quotable.saturating_add(more);
+                }
+            }
         }
     }
 
@@ -685,12 +695,20 @@ impl Context {
     }
 }
 
-/// Bytes of a request that an error message may quote: all but its envelope.
+/// Bytes of a request that an error message may quote: all but its envelope, and texts of its `_meta`.
 fn quotable(json: &Json) -> usize {
     let length = |span: Span| span.end.saturating_sub(span.start);
     let members = json.get("params").and_then(Json::as_object).unwrap_or_default().iter();
     let own = members.filter(|it| &*it.name != "_meta").map(|it| length(it.name_span) + length(it.value.span));
-    json.get("method").map_or(0, |method| length(method.span)) + own.sum::<usize>()
+    let meta = json.pointer("/params/_meta").and_then(Json::as_object).unwrap_or_default().iter();
+    let texts = meta.filter(|it| it.value.as_str().is_some()).map(|it| length(it.value.span));
+    json.get("method").map_or(0, |method| length(method.span)) + own.sum::<usize>() + texts.sum::<usize>()
+}
+
+/// The same of its headers: those that stand for parts of the message.
+fn quotable_headers(headers: &Headers) -> usize {
+    let own = |name: &str| name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("mcp-"));
+    headers.0.iter().filter(|(name, _)| own(name)).map(|(_, value)| value.len()).sum()
 }
 
 /// Whether a sentence that quotes a message runs over several lines.

@@ -237,6 +237,19 @@ const INNOCENT: &[(&str, &str)] = &[
         < {"jsonrpc":"2.0","id":null,"result":{}}
         < {"jsonrpc":"2.0","id":1,"result":{}}"#,
     ),
+    // A sentence may quote a header, or a version of the _meta.
+    (
+        "2026-07-28 http",
+        r#"post+long {"jsonrpc":"2.0","id":1,"method":"x","params":{$META}}
+        1 400 json
+        1 body {"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"the header $LONG is not $LONG"}}
+        1 end"#,
+    ),
+    (
+        "2026-07-28 stdio",
+        r#">/params/_meta/io.modelcontextprotocol~1protocolVersion {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"$LONG","io.modelcontextprotocol/clientCapabilities":{}}}}
+        < {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no version $LONG, not $LONG","data":{"supported":["2026-07-28"],"requested":"$LONG"}}}"#,
+    ),
     // Under another Content-Type a body may be no message, and its id unknown.
     (
         "2026-07-28 http",

@@ -7,7 +7,7 @@
 //! > TEXT              a line of ours          >! TEXT  wrong as a whole     >/params/x TEXT  wrong there
 //! raw TEXT            bytes of ours that are no line
 //! < TEXT              a line of the server    <hex 7B7D  in bytes           <eof TEXT  without a line end
-//! post TEXT           POST number 1, 2, ...   post! and post/params/x as above, post+raw TEXT byte by byte
+//! post TEXT           POST number 1, 2, ...   post! and post/params/x as above, post+raw TEXT byte by byte, post+long with $LONG as Mcp-Name
 //! get                 GET, the next number    get+resume  with Last-Event-ID
 //! 1 200 json NAME=V   response to POST 1: media type json, sse, none or any other
 //! 1 body TEXT         its body                1 sse id=5 retry=x event=y | TEXT   one event of its stream
@@ -164,6 +164,9 @@ impl Maker {
         let mut headers = vec![("accept".to_owned(), Bytes::from("application/json, text/event-stream"))];
         if word.ends_with("+resume") {
             headers.push(("last-event-id".to_owned(), Bytes::from("e1")));
+        }
+        if word.ends_with("+long") {
+            headers.push(("mcp-name".to_owned(), Bytes::from("long ".repeat(50))));
         }
         let body = Bytes::from(text.to_owned());
         let frame = (!body.is_empty() && !raw).then(|| Arc::new(Frame::read(body.clone(), &Limits::default())));
