@@ -82,6 +82,9 @@ fn annotate(finding: &Finding<'_>, kind: &str, out: &mut dyn Write) -> io::Resul
     if !subjects.is_empty() {
         message.push_str(&format!("\non: {}", text::list(subjects, 5)));
     }
+    if let Some(mild) = &variant.shown.mild {
+        message.push_str(&format!("\nonly a warning: {mild}"));
+    }
     if let Some(fix) = finding.fix() {
         message.push_str(&format!("\nfix: {fix}"));
     }

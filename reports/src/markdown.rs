@@ -7,6 +7,7 @@ pub mod support;
 
 use std::io::{self, Write};
 
+use crate::exit;
 use crate::merge::{self, Finding};
 use crate::model::{ExcuseKind, Report, Standing, Summary, TargetStatus, Verdict};
 use crate::plain;
@@ -98,7 +99,7 @@ impl Page {
             writeln!(out, "\n{excused}")?;
         }
         if let Some(exit) = options.exit {
-            writeln!(out, "\nExit code {}: {}.", exit.code(), exit.meaning())?;
+            writeln!(out, "\nExit code {}: {}.", exit.code(), exit::told(exit, report))?;
         }
         Ok(())
     }
@@ -254,6 +255,9 @@ fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
     let others = finding.variants.len() - 1;
     if others > 0 {
         found.push_str(&format!("<br>and in {}", text::plural(others as u64, "other way")));
+    }
+    if let Some(mild) = &variant.shown.mild {
+        found.push_str(&format!("<br>Only a warning: {}", escaped(mild, MESSAGE)));
     }
     if let Some(excuse) = finding.excuse {
         found.push_str(&format!("<br>{}", escaped(&excuse.told(), MESSAGE)));

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::exit::Policy;
+
 /// Version of the result file that this crate writes.
 pub const VERSION: u32 = 1;
 
@@ -51,6 +53,9 @@ pub struct Report {
     /// The frozen requirement sets that decided what counts, as `REVISION@RELEASE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirement_sets: Vec<String>,
+    /// What the run was to be failed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 impl Report {
@@ -193,12 +198,19 @@ pub struct CheckResult {
     pub level: String,
     /// What was judged: a tool, a near miss, a method; empty for the server as a whole.
     pub subject: String,
+    /// Which of several verdicts of one check on one requirement and subject: the step of the case, or the kind of
+    /// violation that a rule saw. The same in every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     pub message: String,
     #[serde(default)]
     pub evidence: Evidence,
     /// What occurred so often that it could have been broken (rules), else 1.
     #[serde(default)]
     pub occasions: u64,
+    /// Why what the specification's keyword forbids only warns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mild: Option<String>,
     /// How to mend it, in one line; with fail, warn and advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,

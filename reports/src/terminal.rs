@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use crate::excerpt;
+use crate::exit;
 use crate::key;
 use crate::merge::{self, Finding, Reason, Variant};
 use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Summary, TargetStatus, Verdict};
@@ -343,6 +344,9 @@ impl Page {
     fn variant(&mut self, variant: &Variant<'_>) {
         let shown = variant.shown;
         self.sheet.field("found", BOLD, &text::bounded(&shown.message, self.bounds.message));
+        if let Some(mild) = &shown.mild {
+            self.sheet.field("mild", PLAIN, &text::bounded(mild, self.bounds.message));
+        }
         self.sheet.field("where", PLAIN, &place(variant));
         let subjects = variant.subjects();
         if !subjects.is_empty() {
@@ -571,7 +575,7 @@ impl Page {
             self.sheet.paragraph(0, PLAIN, &excused);
         }
         if let Some(exit) = options.exit {
-            self.sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit.meaning()));
+            self.sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit::told(exit, report)));
         }
     }
 

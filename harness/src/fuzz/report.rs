@@ -102,6 +102,7 @@ pub(super) fn report(
         baseline: None,
         shard: None,
         requirement_sets: Vec::new(),
+        policy: None,
     }
 }
 

@@ -499,6 +499,7 @@ impl Runner {
             baseline: None,
             shard: None,
             requirement_sets: Vec::new(),
+            policy: None,
         };
         mcp_conform_reports::order::sort(&mut report);
         report
