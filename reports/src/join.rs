@@ -146,6 +146,8 @@ fn add(report: &mut Report, other: Report) {
             Some(known) => known.judged = known.judged.max(coverage.judged),
         }
     }
+    // What one part saw is there.
+    report.not_offered.retain(|known| other.not_offered.contains(known));
     // Parts that were to be failed for different things are failed for none of them as a whole.
     if report.policy != other.policy {
         report.policy = None;

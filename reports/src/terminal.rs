@@ -402,11 +402,12 @@ impl Page {
     }
 
     fn repro(&mut self, result: &CheckResult) {
-        let replay = self.result.as_ref().and_then(|file| key::replay(file, result));
-        match (&result.evidence.repro, replay) {
-            (_, Some(replay)) => drop(self.sheet.verbatim("repro", PLAIN, &replay)),
-            (Some(repro), None) => drop(self.sheet.verbatim("repro", PLAIN, &text::bounded(repro, COMMAND))),
-            (None, None) => {}
+        if let Some(repro) = &result.evidence.repro {
+            self.sheet.verbatim("repro", PLAIN, &text::bounded(repro, COMMAND));
+        }
+        // The result file may be gone, or on another machine, by the time that this is read.
+        if let Some(replay) = self.result.as_ref().and_then(|file| key::replay(file, result)) {
+            self.sheet.verbatim("replay", PLAIN, &replay);
         }
         if self.detail == Detail::Verbose
             && let Some(line) = &result.evidence.by_hand

@@ -103,6 +103,7 @@ pub(super) fn report(
         shard: None,
         requirement_sets: Vec::new(),
         policy: None,
+        not_offered: Vec::new(),
     }
 }
 

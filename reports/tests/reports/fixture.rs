@@ -372,6 +372,7 @@ pub(crate) fn empty() -> Report {
         shard: None,
         requirement_sets: vec![],
         policy: None,
+        not_offered: vec![],
     }
 }
 
