@@ -2,6 +2,7 @@
 //!
 //! [`decide`] knows only what a report says; a wrong command line ([`Exit::Usage`]) never gets as far as a report.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,13 @@ pub fn told(exit: Exit, report: &Report) -> String {
         }
         _ => exit.meaning().to_owned(),
     }
+}
+
+/// The same of several servers, where the code is that of the worst of them.
+pub fn told_of_all(exit: Exit, reports: &[Report]) -> String {
+    let earns = |report: &&Report| decide(report, &report.policy.clone().unwrap_or_default()) == exit;
+    let told: BTreeSet<String> = reports.iter().filter(earns).map(|report| told(exit, report)).collect();
+    if told.is_empty() { exit.meaning().to_owned() } else { told.into_iter().collect::<Vec<_>>().join("; ") }
 }
 
 /// Everything that makes a run one with findings, each as a sentence.

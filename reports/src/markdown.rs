@@ -286,7 +286,7 @@ pub(crate) fn escaped(text: &str, limit: usize) -> String {
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '|' | '~' => out.extend(['\\', c]),
             // A list, a rule or a heading at the start of a line.
             '.' | ')' if !out.is_empty() && out.chars().all(|c| c.is_ascii_digit()) => out.extend(['\\', c]),
-            '-' | '=' | '+' if out.is_empty() => out.extend(['\\', c]),
+            '-' | '=' | '+' if out.is_empty() && begins_a_block(c, rest.clone()) => out.extend(['\\', c]),
             c => out.push(c),
         }
         before = Some(c);
@@ -296,6 +296,11 @@ pub(crate) fn escaped(text: &str, limit: usize) -> String {
 
 fn reference(c: char, out: &mut String) {
     out.push_str(&format!("&#{};", u32::from(c)));
+}
+
+/// Whether a sign at the start of a line makes a list or a rule; a flag does neither.
+fn begins_a_block(sign: char, rest: impl Iterator<Item = char>) -> bool {
+    rest.skip_while(|c| *c == sign).next().is_none_or(char::is_whitespace)
 }
 
 /// Whether a dot would make an address of what follows.
@@ -318,6 +323,7 @@ mod tests {
         assert_eq!(escaped("1. a", 99), r"1\. a");
         assert_eq!(escaped("1) a", 99), r"1\) a");
         assert_eq!(escaped("+ a", 99), r"\+ a");
+        assert_eq!(escaped("---", 99), r"\---");
         assert_eq!(escaped("see WWW.e.com", 99), "see WWW&#46;e.com");
         assert_eq!(escaped("![a](x) _b_ ~~c~~ #1", 99), r"!\[a\](x) \_b\_ \~\~c\~\~ \#1");
     }
@@ -326,6 +332,7 @@ mod tests {
     fn what_is_no_markup_stays_as_it_is() {
         assert_eq!(escaped("a well-known id, 1.5 s.", 99), "a well-known id, 1.5 s.");
         assert_eq!(escaped("everything 2.0.0: to do it: --tools all", 99), "everything 2.0.0: to do it: --tools all");
+        assert_eq!(escaped("--tools GLOB for some", 99), "--tools GLOB for some");
         assert_eq!(escaped("tools_call(x) = y!", 99), "tools_call(x) = y!");
     }
 }

@@ -411,6 +411,51 @@ mod tests {
         assert!(of(Revision::V2024_11_05, &|_| false).contains(&Verdict::NotVerified));
     }
 
+    fn said(requirement: &str, subject: &str, step: &str) -> CaseVerdict {
+        CaseVerdict {
+            requirement: requirement.to_owned(),
+            word: Word::Pass,
+            subject: subject.to_owned(),
+            step: step.to_owned(),
+            message: String::new(),
+            evidence: Evidence::default(),
+        }
+    }
+
+    #[test]
+    fn verdicts_on_one_requirement_and_subject_are_told_apart_by_their_step() {
+        let verdicts = vec![
+            said("a", "", "1"),
+            said("a", "", "3.1"),
+            said("a", "", "3.1"),
+            said("a", "tool", "3.1"),
+            said("b", "", "3.1"),
+        ];
+        let parts: Vec<Option<String>> = told_apart(verdicts).into_iter().map(|(part, _)| part).collect();
+        let part = |text: &str| Some(text.to_owned());
+        assert_eq!(parts, [part("step 1"), part("step 3.1"), part("step 3.1, 2"), None, None]);
+    }
+
+    #[test]
+    fn violations_are_told_apart_by_their_kind_whichever_was_seen_first() {
+        let kinds = |messages: &[&str]| parts_of(messages);
+        assert_eq!(kinds(&["id 17 came twice", "`a` is no id"]), ["id came twice", "is no id"]);
+        assert_eq!(kinds(&["id 18 came twice"]), ["id came twice"]);
+        let (there, back) = (kinds(&["x 1", "x 2"]), kinds(&["x 2", "x 1"]));
+        assert_eq!((there[0].as_str(), there[1].as_str()), ("x", "x, 2"));
+        assert_eq!((back[0].as_str(), back[1].as_str()), ("x, 2", "x"));
+    }
+
+    #[test]
+    fn a_must_that_only_warns_says_why() {
+        let row = |id| Catalogue::get().row(id, Revision::V2025_11_25).expect("a row");
+        let why = |id, verdict| mild(row(id), verdict).unwrap_or_default();
+        assert!(why("errors-invalid-params-32602", Verdict::Warn).starts_with("this form of the breach"));
+        assert!(why("resources-read-missing-uri", Verdict::Warn).starts_with("JSON-RPC says it"));
+        assert_eq!(why("errors-invalid-params-32602", Verdict::Fail), "");
+        assert_eq!(why("resources-not-found-32002", Verdict::Warn), "", "a SHOULD warns by itself");
+    }
+
     #[test]
     fn an_open_question_is_explained_where_it_is_named() {
         let place =
