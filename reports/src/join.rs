@@ -296,7 +296,7 @@ mod tests {
         let seen = |times: u64| result(Verdict::Pass, None, &format!("seen {times} times"), times);
         assert_eq!(told(&[seen(3)], &[seen(8)]), [(Verdict::Pass, 8)]);
         let open = result(Verdict::NotVerified, None, "nothing came", 0);
-        assert_eq!(told(&[open.clone()], &[seen(8)]), [(Verdict::Pass, 8)]);
+        assert_eq!(told(std::slice::from_ref(&open), &[seen(8)]), [(Verdict::Pass, 8)]);
         let broken = |message: &str| result(Verdict::Warn, Some("kind"), message, 2);
         assert_eq!(told(&[broken("x (2 times)")], &[broken("x")]), [(Verdict::Warn, 2)]);
         assert_eq!(told(&[seen(3)], &[broken("x")]), [(Verdict::Warn, 2)], "what broke in one part is broken");

@@ -299,8 +299,8 @@ fn reference(c: char, out: &mut String) {
 }
 
 /// Whether a sign at the start of a line makes a list or a rule; a flag does neither.
-fn begins_a_block(sign: char, rest: impl Iterator<Item = char>) -> bool {
-    rest.skip_while(|c| *c == sign).next().is_none_or(char::is_whitespace)
+fn begins_a_block(sign: char, mut rest: impl Iterator<Item = char>) -> bool {
+    rest.find(|c| *c != sign).is_none_or(char::is_whitespace)
 }
 
 /// Whether a dot would make an address of what follows.

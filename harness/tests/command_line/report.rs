@@ -76,10 +76,10 @@ fn several_files_make_a_matrix() {
         let ran = cli.run(args.iter().chain(&["--format", "badge"])).is(0, &[]);
         assert_eq!(ran.stdout, alone);
     }
-    assert_eq!(
-        cli.json("joined.json")["summary"],
-        serde_json::from_str::<serde_json::Value>(&std::fs::read_to_string(SAMPLE).unwrap()).unwrap()["summary"]
-    );
+    let whole: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(SAMPLE).unwrap()).unwrap();
+    for (verdict, count) in whole["summary"].as_object().unwrap() {
+        assert_eq!(cli.json("joined.json")["summary"][verdict], *count, "{verdict}");
+    }
     // One server stays one result, two make a file that is read like two.
     cli.run(["report", "merge", SAMPLE, SAMPLE, "-o", "one.json"]).is(0, &[]);
     assert_eq!(cli.json("one.json")["summary"]["warn"], 23);
