@@ -2,9 +2,13 @@
 //!
 //! [`decide`] knows only what a report says; a wrong command line ([`Exit::Usage`]) never gets as far as a report.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{CheckResult, Report, Standing, Summary, TargetStatus, Verdict};
+use crate::text;
 
 /// The requirement under which a revision stands that was asked for by name and is not supported.
 pub const REVISION_SUPPORTED: &str = "own/revision-supported";
@@ -64,7 +68,9 @@ impl Exit {
 }
 
 /// The mildest verdict that fails a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum FailOn {
     #[default]
     Fail,
@@ -90,12 +96,15 @@ impl FromStr for FailOn {
 }
 
 /// What the user wants a run to be failed for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Policy {
     pub fail_on: FailOn,
     /// More not-verified verdicts than this are no clean run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unverified: Option<u64>,
     /// Revisions asked for by name: one that is not supported is a finding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
 }
 
@@ -111,6 +120,57 @@ pub fn decide(report: &Report, policy: &Policy) -> Exit {
     if report.target.status != TargetStatus::Ok {
         return Exit::Unavailable;
     }
+    if !causes(report, policy).is_empty() {
+        return Exit::Findings;
+    }
+    if nothing_judged(&summary) || policy.max_unverified.is_some_and(|limit| unverified(report) > limit) {
+        return Exit::Unjudged;
+    }
+    Exit::Clean
+}
+
+/// Whether a result makes the run fail by itself.
+pub fn fails(result: &CheckResult, fail_on: FailOn) -> bool {
+    match result.counted() {
+        Some(Verdict::Fail) => fail_on != FailOn::Never,
+        Some(Verdict::Warn) => fail_on == FailOn::Warn,
+        _ => false,
+    }
+}
+
+/// What a code tells of this report, as a sentence without a full stop. It names the causes where the report's own
+/// policy gives that code.
+pub fn told(exit: Exit, report: &Report) -> String {
+    let policy = report.policy.clone().unwrap_or_default();
+    if decide(report, &policy) != exit {
+        return exit.meaning().to_owned();
+    }
+    match (exit, policy.max_unverified) {
+        (Exit::Findings, _) => {
+            let causes = causes(report, &policy);
+            match causes.as_slice() {
+                [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+                one => one.concat(),
+            }
+        }
+        (Exit::Unjudged, _) if nothing_judged(&Summary::of(&report.results)) => "nothing was judged".to_owned(),
+        (Exit::Unjudged, Some(limit)) => {
+            let unverified = text::thousands(unverified(report));
+            format!("{unverified} are not verified, and --max-unverified allows {}", text::thousands(limit))
+        }
+        _ => exit.meaning().to_owned(),
+    }
+}
+
+/// The same of several servers, where the code is that of the worst of them.
+pub fn told_of_all(exit: Exit, reports: &[Report]) -> String {
+    let earns = |report: &&Report| decide(report, &report.policy.clone().unwrap_or_default()) == exit;
+    let told: BTreeSet<String> = reports.iter().filter(earns).map(|report| told(exit, report)).collect();
+    if told.is_empty() { exit.meaning().to_owned() } else { told.into_iter().collect::<Vec<_>>().join("; ") }
+}
+
+/// Everything that makes a run one with findings, each as a sentence.
+fn causes(report: &Report, policy: &Policy) -> Vec<&'static str> {
     let missing = policy.asked.iter().any(|asked| {
         let supported = report.revisions.iter().any(|support| support.revision == *asked && support.supported);
         let excused = |result: &CheckResult| {
@@ -119,20 +179,25 @@ pub fn decide(report: &Report, policy: &Policy) -> Exit {
         !supported && !report.results.iter().any(excused)
     });
     let stale = report.baseline.as_ref().is_some_and(|known| known.standing(Standing::Stale).next().is_some());
-    let counts = |verdict| report.results.iter().any(|result| result.counted() == Some(verdict));
-    let findings = match policy.fail_on {
-        FailOn::Never => false,
-        FailOn::Fail => missing || stale || counts(Verdict::Fail),
-        FailOn::Warn => missing || stale || counts(Verdict::Fail) || counts(Verdict::Warn),
-    };
-    if findings {
-        return Exit::Findings;
-    }
-    // Advice is no judgement: a run that has nothing else has judged nothing.
-    let judged = summary.pass + summary.fail + summary.warn + summary.contested;
-    let unverified = report.results.iter().filter(|result| result.counted() == Some(Verdict::NotVerified)).count();
-    if judged == 0 || policy.max_unverified.is_some_and(|limit| unverified as u64 > limit) {
-        return Exit::Unjudged;
-    }
-    Exit::Clean
+    // A missing revision is a result, too: it is told once.
+    let own = |result: &CheckResult| missing && result.requirement == REVISION_SUPPORTED;
+    let broken = report.results.iter().any(|result| fails(result, policy.fail_on) && !own(result));
+    let applies = policy.fail_on != FailOn::Never;
+    [
+        (broken, "something is broken that --fail-on counts"),
+        (missing, "a revision that was asked for is missing"),
+        (stale, "a line of the baseline is stale"),
+    ]
+    .into_iter()
+    .filter_map(|(is, told)| (is && applies).then_some(told))
+    .collect()
+}
+
+/// Advice is no judgement: a run that has nothing else has judged nothing.
+fn nothing_judged(summary: &Summary) -> bool {
+    summary.pass + summary.fail + summary.warn + summary.contested == 0
+}
+
+fn unverified(report: &Report) -> u64 {
+    report.results.iter().filter(|result| result.counted() == Some(Verdict::NotVerified)).count() as u64
 }

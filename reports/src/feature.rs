@@ -6,11 +6,15 @@
 
 use std::sync::OnceLock;
 
+use crate::model::Report;
+
 /// A feature, told apart by its id.
 #[derive(Debug)]
 pub struct Feature {
     pub id: &'static str,
     pub title: &'static str,
+    /// The transport that it belongs to, where it belongs to one.
+    pub transport: Option<&'static str>,
     /// Areas, and the prefixes that a requirement of the area has to have; none is all that is left of the area.
     rows: Vec<(&'static str, Vec<&'static str>)>,
 }
@@ -31,11 +35,14 @@ pub fn features() -> &'static [Feature] {
     static FEATURES: OnceLock<Vec<Feature>> = OnceLock::new();
     FEATURES.get_or_init(|| {
         let mut features: Vec<Feature> = Vec::new();
-        for [id, title, area, prefixes] in rows(include_str!("../features.tsv")) {
+        for [id, title, area, prefixes, transport] in rows(include_str!("../features.tsv")) {
             let row = (area, prefixes.split(' ').filter(|prefix| !prefix.is_empty()).collect());
             match features.iter_mut().find(|known| known.id == id) {
                 Some(known) => known.rows.push(row),
-                None => features.push(Feature { id, title, rows: vec![row] }),
+                None => {
+                    let transport = Some(transport).filter(|transport| !transport.is_empty());
+                    features.push(Feature { id, title, transport, rows: vec![row] });
+                }
             }
         }
         features
@@ -69,6 +76,19 @@ pub fn of(area: &str, requirement: &str) -> Option<&'static Feature> {
     };
     let by = |named| features().iter().find(move |feature| has(feature, named));
     by(true).or_else(|| by(false))
+}
+
+impl Feature {
+    /// Whether the run could see it: over the transport that it belongs to, where the report tells of transports.
+    pub fn was_run(&self, report: &Report) -> bool {
+        let ran = &report.target.transports;
+        ran.is_empty() || self.transport.is_none_or(|transport| ran.iter().any(|known| known == transport))
+    }
+
+    /// Whether the server was seen not to have it in a revision.
+    pub fn is_lacking(&self, report: &Report, revision: &str) -> bool {
+        report.not_offered.iter().any(|known| known.feature == self.id && known.revision == revision)
+    }
 }
 
 /// The cells of the lines below the header.

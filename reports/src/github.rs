@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use crate::merge::{self, Finding};
-use crate::model::{ExcuseKind, Report, Summary, TargetStatus, Verdict};
+use crate::model::{ExcuseKind, Report, Standing, Summary, TargetStatus, Verdict};
 use crate::plain;
 use crate::render::{Options, Renderer};
 use crate::target;
@@ -34,11 +34,14 @@ impl Renderer for GitHub {
         if let Some(why) = &report.interrupted {
             command(out, "error", "the run was interrupted", why)?;
         }
-        // One line for all of them: they are few places that a step has.
+        // One annotation for all of them, at the first: they are few places that a step has.
         let stale = plain::stales(report);
         if let Some(baseline) = report.baseline.as_ref().filter(|_| !stale.is_empty()) {
             let title = format!("{} of {}", text::plural(stale.len() as u64, "stale line"), baseline.file);
-            command(out, "error", &title, &text::list(stale.iter().map(String::as_str), 20))?;
+            let line = baseline.standing(Standing::Stale).map(|entry| entry.line).min().unwrap_or(1);
+            let place = format!("file={},line={line},", property(&text::clean(&text::bounded(&baseline.file, 250))));
+            let told = text::list(stale.iter().map(String::as_str), 20);
+            command_at(out, "error", &place, &title, &told)?;
         }
         let findings = merge::merge_findings(report);
         for (kind, verdicts) in [("error", &[Verdict::Fail, Verdict::HarnessError][..]), ("warning", &[Verdict::Warn])]
@@ -82,6 +85,9 @@ fn annotate(finding: &Finding<'_>, kind: &str, out: &mut dyn Write) -> io::Resul
     if !subjects.is_empty() {
         message.push_str(&format!("\non: {}", text::list(subjects, 5)));
     }
+    if let Some(mild) = &variant.shown.mild {
+        message.push_str(&format!("\nonly a warning: {mild}"));
+    }
     if let Some(fix) = finding.fix() {
         message.push_str(&format!("\nfix: {fix}"));
     }
@@ -93,10 +99,15 @@ fn annotate(finding: &Finding<'_>, kind: &str, out: &mut dyn Write) -> io::Resul
 
 /// One line. Line feeds of ours are kept in their escaped form, those of a server are spelled out.
 fn command(out: &mut dyn Write, kind: &str, title: &str, message: &str) -> io::Result<()> {
+    command_at(out, kind, "", title, message)
+}
+
+/// The same with properties of a place before the title.
+fn command_at(out: &mut dyn Write, kind: &str, place: &str, title: &str, message: &str) -> io::Result<()> {
     let title = property(&text::clean(&text::bounded(title, 250)));
     let lines: Vec<String> =
         message.split('\n').map(|line| data(&text::clean(&text::bounded(line, plain::MESSAGE)))).collect();
-    writeln!(out, "::{kind} title={title}::{}", lines.join("%0A"))
+    writeln!(out, "::{kind} {place}title={title}::{}", lines.join("%0A"))
 }
 
 fn data(text: &str) -> String {

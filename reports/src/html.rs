@@ -15,6 +15,7 @@ use askama::Template;
 use base64::Engine as _;
 use sha2::{Digest as _, Sha256};
 
+use crate::exit;
 use crate::model::{CheckResult, Report, Standing, Summary, TargetStatus, Verdict};
 use crate::plain;
 use crate::render::{Options, Renderer};
@@ -322,7 +323,7 @@ fn closing(report: &Report, options: &Options) -> Vec<String> {
         }
     }
     out.extend(Summary::of(&report.results).excused());
-    out.extend(options.exit.map(|exit| format!("Exit code {}: {}.", exit.code(), exit.meaning())));
+    out.extend(options.exit.map(|exit| format!("Exit code {}: {}.", exit.code(), exit::told(exit, report))));
     out
 }
 

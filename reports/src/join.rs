@@ -37,7 +37,6 @@ pub fn join(reports: Vec<Report>) -> Vec<Report> {
         }
     }
     for report in &mut out {
-        report.results = settled(std::mem::take(&mut report.results));
         report.summary = Summary::of(&report.results);
         order::sort(report);
     }
@@ -102,7 +101,7 @@ pub fn read_from(source: impl Read) -> Result<Vec<Report>, ReadError> {
 }
 
 fn add(report: &mut Report, other: Report) {
-    report.results.extend(other.results);
+    report.results = settled(std::mem::take(&mut report.results), other.results);
     for support in other.revisions {
         match report.revisions.iter_mut().find(|known| known.revision == support.revision) {
             None => report.revisions.push(support),
@@ -147,6 +146,12 @@ fn add(report: &mut Report, other: Report) {
             Some(known) => known.judged = known.judged.max(coverage.judged),
         }
     }
+    // What one part saw is there.
+    report.not_offered.retain(|known| other.not_offered.contains(known));
+    // Parts that were to be failed for different things are failed for none of them as a whole.
+    if report.policy != other.policy {
+        report.policy = None;
+    }
     push_new(&mut report.requirement_sets, other.requirement_sets);
     if report.baseline.is_none() {
         report.baseline = other.baseline;
@@ -176,10 +181,9 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
     }
 }
 
-/// What several parts say of one check, requirement and subject: findings stay, each once; beside any verdict, what was
-/// not judged goes; of passes the one that saw most stays.
-fn settled(results: Vec<CheckResult>) -> Vec<CheckResult> {
-    type Key = (String, String, String, String, String);
+type Key = (String, String, String, String, String);
+
+fn grouped(results: Vec<CheckResult>) -> BTreeMap<Key, Vec<CheckResult>> {
     let mut groups: BTreeMap<Key, Vec<CheckResult>> = BTreeMap::new();
     for result in results {
         let key = (
@@ -191,25 +195,121 @@ fn settled(results: Vec<CheckResult>) -> Vec<CheckResult> {
         );
         groups.entry(key).or_default().push(result);
     }
-    groups.into_values().flat_map(settle).collect()
+    groups
 }
 
-fn settle(group: Vec<CheckResult>) -> Vec<CheckResult> {
-    let rank = |verdict| match verdict {
+/// What two reports say. What stands in one of them alone stays as it is there, and what both judged is one row.
+fn settled(known: Vec<CheckResult>, other: Vec<CheckResult>) -> Vec<CheckResult> {
+    let (known, mut other) = (grouped(known), grouped(other));
+    let mut out = Vec::new();
+    for (key, group) in known {
+        out.extend(settle(group, other.remove(&key).unwrap_or_default()));
+    }
+    out.extend(other.into_values().flatten());
+    out
+}
+
+/// Two reports on one check, requirement and subject: findings stay, each once; beside any verdict, what was not judged
+/// goes, and beside a finding what passed; of passes the one that saw most stays.
+fn settle(known: Vec<CheckResult>, other: Vec<CheckResult>) -> Vec<CheckResult> {
+    if known.is_empty() || other.is_empty() {
+        return [known, other].concat();
+    }
+    let rank = |result: &CheckResult| match result.verdict {
         Verdict::NotApplicable => 0,
         Verdict::NotVerified => 1,
         Verdict::Pass => 2,
         _ => 3,
     };
-    let best = group.iter().map(|result| rank(result.verdict)).max().unwrap_or_default();
-    let mut kept: Vec<CheckResult> = Vec::new();
-    for result in group.into_iter().filter(|result| rank(result.verdict) == best) {
-        let same = |known: &&mut CheckResult| known.verdict == result.verdict && known.message == result.message;
-        match kept.iter_mut().find(same) {
+    // A part is held against the same part; what has none there against all that is said.
+    let outdone = |result: &CheckResult, by: &[CheckResult]| {
+        let part = by.iter().filter(|other| other.part.is_some() && other.part == result.part);
+        match part.map(rank).max() {
+            Some(best) => rank(result) < best,
+            None => by.iter().map(rank).min().is_some_and(|least| rank(result) < least),
+        }
+    };
+    let left = |side: &[CheckResult], by: &[CheckResult]| -> Vec<CheckResult> {
+        side.iter().filter(|result| !outdone(result, by)).cloned().collect()
+    };
+    let (mut kept, more) = (left(&known, &other), left(&other, &known));
+    // Each row answers one of the other report, so that two that are alike in one report stay two.
+    let mut open: Vec<usize> = (0..kept.len()).collect();
+    for result in more {
+        let like = |known: &CheckResult| {
+            known.verdict == result.verdict
+                && known.part == result.part
+                && (rank(known) < 3 || known.part.is_some() || known.message == result.message)
+        };
+        let found = open.iter().position(|at| kept.get(*at).is_some_and(like));
+        match found.map(|at| open.remove(at)).and_then(|at| kept.get_mut(at)) {
             Some(known) if known.occasions >= result.occasions => {}
             Some(known) => *known = result,
             None => kept.push(result),
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Evidence;
+
+    use super::*;
+
+    fn result(verdict: Verdict, part: Option<&str>, message: &str, occasions: u64) -> CheckResult {
+        CheckResult {
+            check: "c".to_owned(),
+            requirement: "r".to_owned(),
+            revision: "2025-11-25".to_owned(),
+            transport: "stdio".to_owned(),
+            verdict,
+            level: "MUST".to_owned(),
+            subject: String::new(),
+            part: part.map(str::to_owned),
+            message: message.to_owned(),
+            evidence: Evidence::default(),
+            occasions,
+            mild: None,
+            fix: None,
+            verify_with: None,
+            excuse: None,
+        }
+    }
+
+    fn told(known: &[CheckResult], other: &[CheckResult]) -> Vec<(Verdict, u64)> {
+        let both = settled(known.to_vec(), other.to_vec());
+        both.into_iter().map(|result| (result.verdict, result.occasions)).collect()
+    }
+
+    #[test]
+    fn what_one_report_says_alone_stays_as_it_is() {
+        let alike = [result(Verdict::Pass, None, "a result", 1), result(Verdict::Pass, None, "a result", 1)];
+        assert_eq!(told(&alike, &[]).len(), 2);
+        assert_eq!(told(&alike, &alike).len(), 2, "the same file twice");
+        let mixed = [result(Verdict::Contested, None, "x", 1), result(Verdict::Pass, None, "a result", 1)];
+        assert_eq!(told(&mixed, &mixed).len(), 2);
+    }
+
+    #[test]
+    fn a_row_of_a_rule_is_one_whatever_each_part_saw() {
+        let seen = |times: u64| result(Verdict::Pass, None, &format!("seen {times} times"), times);
+        assert_eq!(told(&[seen(3)], &[seen(8)]), [(Verdict::Pass, 8)]);
+        let open = result(Verdict::NotVerified, None, "nothing came", 0);
+        assert_eq!(told(std::slice::from_ref(&open), &[seen(8)]), [(Verdict::Pass, 8)]);
+        let broken = |message: &str| result(Verdict::Warn, Some("kind"), message, 2);
+        assert_eq!(told(&[broken("x (2 times)")], &[broken("x")]), [(Verdict::Warn, 2)]);
+        assert_eq!(told(&[seen(3)], &[broken("x")]), [(Verdict::Warn, 2)], "what broke in one part is broken");
+        let other = result(Verdict::Warn, Some("another"), "y", 1);
+        assert_eq!(told(&[broken("x")], &[other]).len(), 2);
+    }
+
+    #[test]
+    fn a_part_is_held_against_the_same_part() {
+        let step = |verdict, part| result(verdict, Some(part), "m", 1);
+        let known = [step(Verdict::Fail, "step 1"), step(Verdict::Pass, "step 2")];
+        let other = [step(Verdict::Pass, "step 1"), step(Verdict::Pass, "step 2")];
+        let verdicts: Vec<Verdict> = told(&known, &other).into_iter().map(|(verdict, _)| verdict).collect();
+        assert_eq!(verdicts, [Verdict::Fail, Verdict::Pass]);
+    }
 }

@@ -2,8 +2,19 @@
 
 use crate::model::{CheckResult, Verdict};
 
-/// What a finding is, whatever was said of it: revision, transport, requirement, check and subject.
+/// What a finding is, whatever was said of it: revision, transport, requirement, check and subject, and which part of
+/// the check where that tells of several.
 pub fn place(result: &CheckResult) -> String {
+    let mut place = whole(result);
+    if let Some(part) = &result.part {
+        place.push('/');
+        place.push_str(part);
+    }
+    place
+}
+
+/// The same without the part.
+pub fn whole(result: &CheckResult) -> String {
     [&*result.revision, &*result.transport, &*result.requirement, &*result.check, &*result.subject].join("/")
 }
 

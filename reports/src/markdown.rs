@@ -1,12 +1,13 @@
 //! A short page for a job summary or a pull request: [`Markdown`].
 //!
 //! It names what is broken and where; the exchanges are in the terminal report and in the result file. Text of the
-//! server is written in character references, so that it makes no link, no mention, no image and no table cell.
+//! server is escaped, so that it makes no link, no mention, no image and no table cell.
 
 pub mod support;
 
 use std::io::{self, Write};
 
+use crate::exit;
 use crate::merge::{self, Finding};
 use crate::model::{ExcuseKind, Report, Standing, Summary, TargetStatus, Verdict};
 use crate::plain;
@@ -98,7 +99,7 @@ impl Page {
             writeln!(out, "\n{excused}")?;
         }
         if let Some(exit) = options.exit {
-            writeln!(out, "\nExit code {}: {}.", exit.code(), exit.meaning())?;
+            writeln!(out, "\nExit code {}: {}.", exit.code(), exit::told(exit, report))?;
         }
         Ok(())
     }
@@ -255,6 +256,9 @@ fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
     if others > 0 {
         found.push_str(&format!("<br>and in {}", text::plural(others as u64, "other way")));
     }
+    if let Some(mild) = &variant.shown.mild {
+        found.push_str(&format!("<br>Only a warning: {}", escaped(mild, MESSAGE)));
+    }
     if let Some(excuse) = finding.excuse {
         found.push_str(&format!("<br>{}", escaped(&excuse.told(), MESSAGE)));
     }
@@ -264,29 +268,45 @@ fn row(finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "| {requirement} | {} | {place} | {found} |", escaped(finding.level, 20))
 }
 
-/// A bounded text in which nothing is markup.
+/// A bounded text in which nothing is markup, and which can still be read where nobody renders it.
 pub(crate) fn escaped(text: &str, limit: usize) -> String {
     let text = text::clean(&text::bounded(text, limit));
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
+    let mut before = None;
     while let Some(c) = rest.next() {
         let follows = rest.peek().copied();
-        let markup = match c {
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '+' | '!' | '|' | '~' | '@' | '&'
-            | '$' => true,
-            // An address makes itself a link; a dash or a digit's dot at the start of a line makes a list.
-            ':' => follows == Some('/'),
-            '.' => follows.is_some_and(char::is_alphanumeric) || out.chars().all(|c| c.is_ascii_digit()),
-            '-' | '=' => out.is_empty(),
-            _ => false,
-        };
-        if markup {
-            out.push_str(&format!("&#{};", u32::from(c)));
-        } else {
-            out.push(c);
+        let within_word = before.is_some_and(char::is_alphanumeric) && follows.is_some_and(char::is_alphanumeric);
+        match c {
+            // What HTML, a mention, a formula or an address begins with: no backslash keeps all readers from it.
+            '<' | '>' | '&' | '@' | '$' => reference(c, &mut out),
+            ':' if follows == Some('/') => reference(c, &mut out),
+            '.' if follows.is_some_and(char::is_alphanumeric) && ends_in_www(&out) => reference(c, &mut out),
+            '_' if within_word => out.push(c),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '|' | '~' => out.extend(['\\', c]),
+            // A list, a rule or a heading at the start of a line.
+            '.' | ')' if !out.is_empty() && out.chars().all(|c| c.is_ascii_digit()) => out.extend(['\\', c]),
+            '-' | '=' | '+' if out.is_empty() && begins_a_block(c, rest.clone()) => out.extend(['\\', c]),
+            c => out.push(c),
         }
+        before = Some(c);
     }
     out
+}
+
+fn reference(c: char, out: &mut String) {
+    out.push_str(&format!("&#{};", u32::from(c)));
+}
+
+/// Whether a sign at the start of a line makes a list or a rule; a flag does neither.
+fn begins_a_block(sign: char, mut rest: impl Iterator<Item = char>) -> bool {
+    rest.find(|c| *c != sign).is_none_or(char::is_whitespace)
+}
+
+/// Whether a dot would make an address of what follows.
+fn ends_in_www(text: &str) -> bool {
+    let mut last = text.chars().rev();
+    last.by_ref().take(3).all(|c| c.eq_ignore_ascii_case(&'w')) && text.len() >= 3
 }
 
 #[cfg(test)]
@@ -297,10 +317,22 @@ mod tests {
     fn nothing_of_the_server_is_markup() {
         assert_eq!(
             escaped("<b>@all [x](http://e.com) | `y`\n", 99),
-            "&#60;b&#62;&#64;all &#91;x&#93;(http&#58;//e&#46;com) &#124; &#96;y&#96;&#92;x0A"
+            r"&#60;b&#62;&#64;all \[x\](http&#58;//e.com) \| \`y\`\\x0A"
         );
-        assert_eq!(escaped("- a", 99), "&#45; a");
-        assert_eq!(escaped("1. a", 99), "1&#46; a");
-        assert_eq!(escaped("a well-known id, 1.5 s.", 99), "a well-known id, 1&#46;5 s.");
+        assert_eq!(escaped("- a", 99), r"\- a");
+        assert_eq!(escaped("1. a", 99), r"1\. a");
+        assert_eq!(escaped("1) a", 99), r"1\) a");
+        assert_eq!(escaped("+ a", 99), r"\+ a");
+        assert_eq!(escaped("---", 99), r"\---");
+        assert_eq!(escaped("see WWW.e.com", 99), "see WWW&#46;e.com");
+        assert_eq!(escaped("![a](x) _b_ ~~c~~ #1", 99), r"!\[a\](x) \_b\_ \~\~c\~\~ \#1");
+    }
+
+    #[test]
+    fn what_is_no_markup_stays_as_it_is() {
+        assert_eq!(escaped("a well-known id, 1.5 s.", 99), "a well-known id, 1.5 s.");
+        assert_eq!(escaped("everything 2.0.0: to do it: --tools all", 99), "everything 2.0.0: to do it: --tools all");
+        assert_eq!(escaped("--tools GLOB for some", 99), "--tools GLOB for some");
+        assert_eq!(escaped("tools_call(x) = y!", 99), "tools_call(x) = y!");
     }
 }

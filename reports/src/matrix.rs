@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::feature;
 use crate::markdown::escaped;
 use crate::model::{CheckResult, Report, Summary, TargetStatus, Verdict};
 use crate::plain;
@@ -83,6 +84,18 @@ fn standing(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
     })
 }
 
+/// What a verdict says of its area. That nothing of a feature was broken says nothing for it where the run was not over its
+/// transport, or the server does not have it.
+fn in_area(report: &Report, area: &str, (revision, requirement): (&str, &str), verdict: Verdict) -> Option<Verdict> {
+    match feature::of(area, requirement) {
+        Some(feature) if verdict == Verdict::Pass && !feature.was_run(report) => None,
+        Some(feature) if verdict == Verdict::Pass && feature.is_lacking(report, revision) => {
+            Some(Verdict::NotApplicable)
+        }
+        _ => Some(verdict),
+    }
+}
+
 fn row<'a>(report: &'a Report, areas: &[&'a str]) -> Row<'a> {
     let mut by_requirement: BTreeMap<(&str, &str), Vec<&CheckResult>> = BTreeMap::new();
     for result in &report.results {
@@ -98,7 +111,9 @@ fn row<'a>(report: &'a Report, areas: &[&'a str]) -> Row<'a> {
     for (key, results) in by_requirement {
         let Some(verdict) = standing(results.iter().map(|result| result.verdict)) else { continue };
         requirements.insert(format!("{}/{}", key.0, key.1), verdict);
-        if let Some(area) = area_of.get(&key) {
+        if let Some(area) = area_of.get(&key)
+            && let Some(verdict) = in_area(report, area, key, verdict)
+        {
             by_area.entry(area).or_default().push(verdict);
         }
     }

@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::exit::Policy;
+use crate::text;
+
 /// Version of the result file that this crate writes.
 pub const VERSION: u32 = 1;
 
@@ -36,6 +39,9 @@ pub struct Report {
     /// What the catalogue and the suite of the run know of each feature.
     #[serde(default)]
     pub features: Vec<FeatureCoverage>,
+    /// Features that the server was seen not to have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_offered: Vec<NotOffered>,
     /// When the run began, in UTC, as `2026-07-28T12:00:00Z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
@@ -51,6 +57,9 @@ pub struct Report {
     /// The frozen requirement sets that decided what counts, as `REVISION@RELEASE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirement_sets: Vec<String>,
+    /// What the run was to be failed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 impl Report {
@@ -193,12 +202,19 @@ pub struct CheckResult {
     pub level: String,
     /// What was judged: a tool, a near miss, a method; empty for the server as a whole.
     pub subject: String,
+    /// Which of several verdicts of one check on one requirement and subject: the step of the case, or the kind of
+    /// violation that a rule saw. The same in every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     pub message: String,
     #[serde(default)]
     pub evidence: Evidence,
     /// What occurred so often that it could have been broken (rules), else 1.
     #[serde(default)]
     pub occasions: u64,
+    /// Why what the specification's keyword forbids only warns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mild: Option<String>,
     /// How to mend it, in one line; with fail, warn and advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
@@ -428,16 +444,28 @@ impl Summary {
         summary
     }
 
-    /// What of the broken does not count, as a sentence.
+    /// What of the broken does not count, in a sentence or two.
     pub fn excused(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        if self.known > 0 {
-            parts.push(format!("{} known", crate::text::thousands(self.known)));
-        }
-        if self.new > 0 {
-            parts.push(format!("{} new", crate::text::thousands(self.new)));
-        }
-        (!parts.is_empty()).then(|| format!("Of these, {} do not count as they stand.", parts.join(" and ")))
+        let told = |count: u64, what: &str, found: bool| {
+            let one = count == 1;
+            let (is, does) = if one { ("is", "does") } else { ("are", "do") };
+            let so = match (found, one) {
+                (false, _) => "",
+                (true, true) => " as it stands",
+                (true, false) => " as they stand",
+            };
+            let named = match (self.fail, self.warn) {
+                (_, 0) => text::plural(count, "failure"),
+                (0, _) => text::plural(count, "warning"),
+                _ if count == 1 => "1 failure or warning".to_owned(),
+                _ => format!("{} failures or warnings", text::thousands(count)),
+            };
+            (count > 0).then(|| format!("{named} {is} {what}, and {does} not count{so}."))
+        };
+        let known = told(self.known, "known", false);
+        let new = told(self.new, "new to the requirement set or graded more mildly there", true);
+        let parts: Vec<String> = [known, new].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
     }
 
     /// The verdicts and their counts, the gravest first.
@@ -527,6 +555,16 @@ pub struct CheckTime {
 pub struct Omission {
     pub what: String,
     pub flag: String,
+}
+
+/// A feature that the server does not have in a revision, over any transport.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotOffered {
+    /// The id of the feature.
+    pub feature: String,
+    pub revision: String,
+    pub why: String,
 }
 
 /// How much of a feature could be judged at all by the suite that ran.

@@ -1,5 +1,7 @@
 //! A result as lines of plain text, for the formats that have one field for all of it.
 
+use std::collections::BTreeMap;
+
 use crate::excerpt;
 use crate::model::{Baseline, BaselineEntry, CheckResult, Excerpt, Excuse, Report, RequirementInfo, Standing};
 use crate::text;
@@ -16,8 +18,32 @@ const ROWS: usize = 8;
 /// Lines of an excerpt's head.
 const HEAD: usize = 12;
 
-/// What a test is called in a list of all: the requirement, what was judged, and over which transport.
-pub(crate) fn name(result: &CheckResult) -> String {
+/// What each result is called in a list of all, in the order of `results`: no two names are the same. A part is named
+/// where the rest does not tell a result from another, a number where nothing does.
+pub(crate) fn names(results: &[&CheckResult]) -> Vec<String> {
+    let mut count: BTreeMap<(&str, String), u32> = BTreeMap::new();
+    for result in results {
+        *count.entry((&result.revision, name(result))).or_default() += 1;
+    }
+    let mut seen: BTreeMap<(&str, String), u32> = BTreeMap::new();
+    let called = results.iter().map(|result| {
+        let mut called = name(result);
+        let alone = count.get(&(result.revision.as_str(), called.clone())).is_none_or(|count| *count < 2);
+        if let Some(part) = result.part.as_deref().filter(|_| !alone) {
+            called.push_str(&text::clean(&format!(", {}", text::bounded(part, 200))));
+        }
+        let number = seen.entry((&result.revision, called.clone())).or_default();
+        *number += 1;
+        if *number > 1 {
+            called.push_str(&format!(" ({number})"));
+        }
+        called
+    });
+    called.collect()
+}
+
+/// The requirement, what was judged, over which transport and by what.
+fn name(result: &CheckResult) -> String {
     let mut name = text::bounded(&result.requirement, 200);
     if !result.subject.is_empty() {
         name.push_str(&format!(" [{}]", text::bounded(&result.subject, 200)));
@@ -28,6 +54,14 @@ pub(crate) fn name(result: &CheckResult) -> String {
 
 pub(crate) fn message(result: &CheckResult) -> String {
     text::clean(&text::bounded(&result.message, MESSAGE))
+}
+
+/// Why something was not judged, and the flag that would judge it.
+pub(crate) fn open(result: &CheckResult) -> String {
+    match &result.verify_with {
+        Some(flag) => format!("{} (to verify: {})", message(result), text::clean(&text::bounded(flag, MESSAGE))),
+        None => message(result),
+    }
 }
 
 /// What a line of the baseline names.
@@ -64,6 +98,7 @@ pub(crate) fn lines(report: &Report, result: &CheckResult) -> Vec<String> {
         put("see", link(info).unwrap_or_default(), COMMAND);
     }
     put("found", &result.message, MESSAGE);
+    put("mild", result.mild.as_deref().unwrap_or_default(), MESSAGE);
     put("counts", &result.excuse.as_ref().map(Excuse::told).unwrap_or_default(), MESSAGE);
     for (label, shown) in exchange(result) {
         let mut label = label;

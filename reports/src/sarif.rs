@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::exit;
 use crate::key;
 use crate::model::{CheckResult, Excuse, ExcuseKind, Report, RequirementInfo, Summary, TargetStatus, Verdict};
 use crate::order;
@@ -56,12 +57,20 @@ fn run(report: &Report, options: &Options) -> Value {
     let mut rules: Vec<Value> = Vec::new();
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut results = Vec::new();
+    let mut prints: BTreeMap<String, u32> = BTreeMap::new();
     for result in findings.iter().take(RESULTS) {
         let index = *places.entry((&result.revision, &result.requirement)).or_insert_with(|| {
             rules.push(rule(report, result));
             rules.len() - 1
         });
-        results.push(one(report, result, index));
+        let mut print = fingerprint(result);
+        let number = prints.entry(print.clone()).or_default();
+        *number += 1;
+        if *number > 1 {
+            // Only in files of before parts were told apart.
+            print.push_str(&format!("#{number}"));
+        }
+        results.push(one(report, result, index, print));
     }
     let mut notifications = Vec::new();
     if report.target.status != TargetStatus::Ok {
@@ -88,7 +97,7 @@ fn run(report: &Report, options: &Options) -> Value {
         && let Some(object) = invocation.as_object_mut()
     {
         object.insert("exitCode".to_owned(), exit.code().into());
-        object.insert("exitCodeDescription".to_owned(), exit.meaning().into());
+        object.insert("exitCodeDescription".to_owned(), exit::told(exit, report).into());
     }
     json!({
         "tool": {"driver": {
@@ -160,14 +169,27 @@ fn graded(info: Option<&RequirementInfo>) -> &'static str {
     }
 }
 
-fn one(report: &Report, result: &CheckResult, rule: usize) -> Value {
-    // Code scanning wants a file. There is none of the server's that we know; the trace, or a name for what was judged.
+/// What names a finding in every run. Not the message: what a server says of its fault changes from run to run.
+fn fingerprint(result: &CheckResult) -> String {
+    const LONGEST: usize = 500;
+    let place = key::place(result);
+    let print = text::clean(&text::bounded(&place, LONGEST));
+    // What was cut off may be what tells it from another.
+    if place.chars().count() > LONGEST { format!("{print}/{}", key::of(result)) } else { print }
+}
+
+fn one(report: &Report, result: &CheckResult, rule: usize, print: String) -> Value {
+    // Code scanning wants a file with a line. There is none of the server's that we know; the trace, or a name for what
+    // was judged, of which the first line is as good as any.
     let uri = match &result.evidence.trace {
         Some(trace) => uri(&trace.file),
         None => format!("mcp/{}/{}", uri(&result.revision), uri(&result.requirement)),
     };
     let subject = text::clean(&text::bounded(&result.subject, 200));
     let mut message = plain::message(result);
+    if let Some(mild) = &result.mild {
+        message.push_str(&format!(". Only a warning: {}", text::clean(&text::bounded(mild, plain::MESSAGE))));
+    }
     if !subject.is_empty() {
         message.push_str(&format!(" (on {subject})"));
     }
@@ -191,11 +213,10 @@ fn one(report: &Report, result: &CheckResult, rule: usize) -> Value {
         },
         "message": {"text": message},
         "locations": [{
-            "physicalLocation": {"artifactLocation": {"uri": uri}},
+            "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}},
             "logicalLocations": [{"fullyQualifiedName": text::clean(&place), "kind": "module"}],
         }],
-        // Not the message: what a server says of its fault changes from run to run.
-        "partialFingerprints": {"mcpConformFinding/v1": text::clean(&text::bounded(&key::place(result), 500))},
+        "partialFingerprints": {"mcpConformFinding/v1": print},
         "properties": {
             "verdict": result.verdict.as_str(),
             "check": text::clean(&text::bounded(&result.check, 200)),

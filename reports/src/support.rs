@@ -65,7 +65,7 @@ pub enum State {
     /// Our own fault kept it from being judged.
     HarnessError,
     Warnings,
-    /// Everything that applies was judged and nothing was broken.
+    /// The server has it, everything that applies was judged, and nothing was broken.
     Met,
     /// What was judged was not broken, and something was not judged or is contested.
     MetInPart,
@@ -74,12 +74,13 @@ pub enum State {
     /// Nothing but advice was given.
     Advice,
     NotVerified,
+    /// Ruled out, or the server does not have it.
     NotApplicable,
     /// The revision does not have it.
     NotInRevision,
     /// No check of the suite judges any of it yet.
     NoCheck,
-    /// The run left it out, or ended before it.
+    /// The run left it out, ended before it, or was not over its transport.
     NotJudged,
 }
 
@@ -194,7 +195,14 @@ fn judged_revision(report: &Report, revision: &str) -> JudgedRevision {
                 .iter()
                 .find(|coverage| coverage.feature == feature.id && coverage.revision == revision)
                 .cloned();
-            let state = state(&summary, coverage.as_ref());
+            let state = match state(&summary, coverage.as_ref()) {
+                // What was found stands, wherever it was found.
+                found @ (State::Broken | State::HarnessError | State::Warnings) => found,
+                gap @ (State::NotInRevision | State::NoCheck | State::NotJudged) => gap,
+                _ if !feature.was_run(report) => State::NotJudged,
+                _ if feature.is_lacking(report, revision) => State::NotApplicable,
+                state => state,
+            };
             FeatureRow { feature: feature.id, title: feature.title, state, summary, coverage }
         })
         .collect();

@@ -1,10 +1,11 @@
 //! TAP version 14: [`Tap`].
 //!
-//! What warns, is advice or is contested is `not ok … # TODO`, which a TAP reader shows without failing; what was not
-//! judged is skipped with its reason.
+//! What warns, is advice or is contested is `not ok … # TODO`, which a TAP reader shows without failing; a warning that
+//! fails the run is a plain `not ok`. What was not judged is skipped with its reason and with the flag that would judge it.
 
 use std::io::{self, Write};
 
+use crate::exit;
 use crate::model::{Report, TargetStatus, Verdict};
 use crate::order;
 use crate::plain;
@@ -27,8 +28,11 @@ impl Renderer for Tap {
         let results = order::sorted(report);
         let stale = plain::stales(report);
         writeln!(out, "TAP version 14\n1..{}", results.len() + stale.len())?;
-        for (index, result) in results.iter().enumerate() {
+        let names = plain::names(&results);
+        let fail_on = report.policy.as_ref().map(|policy| policy.fail_on).unwrap_or_default();
+        for (index, (result, name)) in results.iter().zip(&names).enumerate() {
             let (ok, directive) = match (result.verdict, &result.excuse) {
+                (Verdict::Fail | Verdict::Warn, _) if exit::fails(result, fail_on) => ("not ok", String::new()),
                 (Verdict::Fail | Verdict::Warn, Some(excuse)) => {
                     let told = text::clean(&text::bounded(&excuse.told(), plain::MESSAGE));
                     ("not ok", format!(" # TODO {}, {}", result.verdict.as_str(), escaped(&told)))
@@ -39,12 +43,12 @@ impl Renderer for Tap {
                     ("not ok", format!(" # TODO {}", result.verdict.as_str()))
                 }
                 (Verdict::NotVerified | Verdict::NotApplicable, _) => {
-                    let reason = escaped(&plain::message(result));
+                    let reason = escaped(&plain::open(result));
                     ("ok", format!(" # SKIP {}: {reason}", result.verdict.as_str()))
                 }
             };
             let revision = escaped(&text::clean(&text::bounded(&result.revision, 40)));
-            writeln!(out, "{ok} {} - {revision} {}{directive}", index + 1, escaped(&plain::name(result)))?;
+            writeln!(out, "{ok} {} - {revision} {}{directive}", index + 1, escaped(name))?;
             if ok == "not ok" {
                 // A string of JSON is one of YAML.
                 writeln!(out, "  ---")?;

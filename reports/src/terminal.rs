@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use crate::excerpt;
+use crate::exit;
 use crate::key;
 use crate::merge::{self, Finding, Reason, Variant};
 use crate::model::{CheckResult, Excerpt, ExcuseKind, Report, Summary, TargetStatus, Verdict};
@@ -343,6 +344,9 @@ impl Page {
     fn variant(&mut self, variant: &Variant<'_>) {
         let shown = variant.shown;
         self.sheet.field("found", BOLD, &text::bounded(&shown.message, self.bounds.message));
+        if let Some(mild) = &shown.mild {
+            self.sheet.field("mild", PLAIN, &text::bounded(mild, self.bounds.message));
+        }
         self.sheet.field("where", PLAIN, &place(variant));
         let subjects = variant.subjects();
         if !subjects.is_empty() {
@@ -398,11 +402,12 @@ impl Page {
     }
 
     fn repro(&mut self, result: &CheckResult) {
-        let replay = self.result.as_ref().and_then(|file| key::replay(file, result));
-        match (&result.evidence.repro, replay) {
-            (_, Some(replay)) => drop(self.sheet.verbatim("repro", PLAIN, &replay)),
-            (Some(repro), None) => drop(self.sheet.verbatim("repro", PLAIN, &text::bounded(repro, COMMAND))),
-            (None, None) => {}
+        if let Some(repro) = &result.evidence.repro {
+            self.sheet.verbatim("repro", PLAIN, &text::bounded(repro, COMMAND));
+        }
+        // The result file may be gone, or on another machine, by the time that this is read.
+        if let Some(replay) = self.result.as_ref().and_then(|file| key::replay(file, result)) {
+            self.sheet.verbatim("replay", PLAIN, &replay);
         }
         if self.detail == Detail::Verbose
             && let Some(line) = &result.evidence.by_hand
@@ -571,7 +576,7 @@ impl Page {
             self.sheet.paragraph(0, PLAIN, &excused);
         }
         if let Some(exit) = options.exit {
-            self.sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit.meaning()));
+            self.sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit::told(exit, report)));
         }
     }
 

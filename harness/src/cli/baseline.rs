@@ -133,8 +133,9 @@ impl File {
     /// The note of a report on lines whose reason was never written.
     pub(crate) fn note(&self) -> Option<String> {
         let count = self.entries.iter().filter(|entry| entry.reason == TODO).count();
-        let lines = if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
-        (count > 0).then(|| format!("{lines} of {} still need a reason instead of {TODO}", self.path.display()))
+        let need = if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+        let verb = if count == 1 { "needs" } else { "need" };
+        (count > 0).then(|| format!("{need} of {} still {verb} a reason instead of {TODO}", self.path.display()))
     }
 
     /// Writes the list anew from what was found: lines that are needed stay as they are, with their comments. Returns the

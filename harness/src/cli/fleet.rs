@@ -142,10 +142,11 @@ pub(crate) fn judge_fleet(args: &RunArgs, file: &Path) -> Result<u8, UsageError>
     if let Some((path, known)) = known {
         hold_against(&mut reports, known, &path, args, &own, &cases, !problems.is_empty() || interrupted)?;
     }
-    for report in &reports {
+    for report in &mut reports {
         let policy =
             Policy { fail_on: self::fail_on(fail_on), max_unverified: own.max_unverified, asked: own.revision.clone() };
         exits.push(decide(report, &policy));
+        report.policy = Some(policy);
         let stem = members.iter().find(|member| report.target.label.as_ref() == Some(&member.name)).map(|m| &m.stem);
         if let Some(stem) = stem {
             let path = folder.join(format!("{stem}.json"));

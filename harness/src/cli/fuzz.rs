@@ -66,6 +66,11 @@ pub(crate) fn fuzz_server(args: &FuzzArgs) -> Result<u8, UsageError> {
     }
     mcp_conform_reports::order::sort(&mut report);
     let exit = decide(&report, &run);
+    let policy = exit::Policy { fail_on: fail_on(run.fail_on), ..exit::Policy::default() };
+    // A campaign that found nothing is clean, a run that judged nothing is not: whoever reads the file must not mix them.
+    if exit::decide(&report, &policy) == exit {
+        report.policy = Some(policy);
+    }
     write_reports(&specs, &report, &run, exit)?;
     Ok(exit.code())
 }

@@ -31,7 +31,9 @@ use super::{
 };
 use crate::{
     coverage::features,
-    process, rules,
+    process,
+    repro::Repro,
+    rules,
     run::{Control, DIFFER, Excused, Progress, RunOptions, run},
 };
 
@@ -85,6 +87,7 @@ fn judge_resolved(args: &RunArgs) -> Result<(Report, u8), UsageError> {
     let fail_on = fail_on(args.fail_on);
     let policy = Policy { fail_on, max_unverified: args.max_unverified, asked: args.revision.clone() };
     let exit = exit::decide(&report, &policy);
+    report.policy = Some(policy);
     write_reports(&specs, &report, args, exit)?;
     Ok((report, exit.code()))
 }
@@ -116,6 +119,7 @@ pub(super) fn perform(args: &RunArgs, options: RunOptions, last: Option<Duration
     let bar = progress_bar(args.quiet);
     let (stop, stopped) = watch::channel(None);
     let cases = options.cases.clone();
+    let repro = options.repro.clone();
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut report = runtime.block_on(async {
         tokio::spawn(interrupts(stop));
@@ -128,7 +132,7 @@ pub(super) fn perform(args: &RunArgs, options: RunOptions, last: Option<Duration
     runtime.shutdown_timeout(Duration::from_millis(100));
     report.started = Some(started);
     report.features = features(&cases.iter().map(Arc::as_ref).collect::<Vec<_>>());
-    tell_missing(&mut report, &args.revision);
+    tell_missing(&mut report, &args.revision, &repro);
     Ok(report)
 }
 
@@ -242,7 +246,7 @@ fn hold_against(
 }
 
 /// A revision that was asked for by name and is not supported is a finding, in every report.
-fn tell_missing(report: &mut Report, asked: &[String]) {
+fn tell_missing(report: &mut Report, asked: &[String], repro: &Repro) {
     if report.target.status != TargetStatus::Ok || report.interrupted.is_some() {
         return;
     }
@@ -260,9 +264,14 @@ fn tell_missing(report: &mut Report, asked: &[String]) {
             verdict: Verdict::Fail,
             level: "MUST".to_owned(),
             subject: String::new(),
+            part: None,
             message: format!("{revision} was asked for and is not supported: {}", support.how),
-            evidence: Evidence::default(),
+            evidence: Evidence {
+                repro: revision.parse().ok().map(|revision| repro.command(revision, [])),
+                ..Evidence::default()
+            },
             occasions: 1,
+            mild: None,
             fix: Some(format!("Serve {revision}, or leave out --revision {revision}.")),
             verify_with: None,
             excuse: None,

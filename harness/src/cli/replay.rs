@@ -104,7 +104,7 @@ fn find<'a>(args: &ReplayArgs, reports: &'a [Report]) -> Result<&'a CheckResult,
         let help = "name the result file of one server";
         return Err(UsageError::Other(format!("{file} has {wanted} of {servers} servers\n  {help}")));
     }
-    // One rule may tell several violations under one name: any of them is played by the same case.
+    // Files of before parts were told apart have several under one name: any of them is played by the same case.
     Ok(finding)
 }
 
@@ -231,12 +231,14 @@ impl Drop for Kept {
     }
 }
 
-/// The same finding in the new report, the gravest first.
+/// The same finding in the new report, the gravest first. A part that is not there was not found as it was: then the
+/// whole stands for it, of which a rule tells when nothing is broken.
 fn again(report: &Report, finding: &CheckResult) -> Option<CheckResult> {
-    let mut same: Vec<&CheckResult> =
-        report.results.iter().filter(|result| key::of(result) == key::of(finding)).collect();
-    same.sort_by_key(|result| result.verdict);
-    same.first().map(|result| (*result).clone())
+    let gravest = |same: fn(&CheckResult) -> String| {
+        let same = report.results.iter().filter(|result| same(result) == same(finding));
+        same.min_by_key(|result| result.verdict).cloned()
+    };
+    gravest(key::place).or_else(|| gravest(key::whole))
 }
 
 /// The wire of the conversations in which it was played.

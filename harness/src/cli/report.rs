@@ -47,6 +47,10 @@ fn render(args: &ReportArgs) -> Result<u8, UsageError> {
     for file in &args.files {
         reports.append(&mut read(file)?);
     }
+    if args.files.len() > 1 {
+        // Files of one server are one report, as report merge makes of them.
+        reports = join::join(reports);
+    }
     for revision in &args.revision {
         if !reports.iter().any(|report| report.revisions.iter().any(|known| known.revision == *revision)) {
             let help = "name one that the result file tells of";
@@ -69,7 +73,14 @@ fn render(args: &ReportArgs) -> Result<u8, UsageError> {
         ([file], [_]) => Some(quoted(&file.to_string_lossy())),
         _ => None,
     };
-    let options = Options { detail, result, ..Options::default() };
+    // A part of the results earns no code of its own, nor do several servers here.
+    let exit = match reports.as_slice() {
+        [one] if args.revision.is_empty() && one.shard.is_none() => {
+            one.policy.as_ref().map(|policy| decide(one, policy))
+        }
+        _ => None,
+    };
+    let options = Options { detail, result, exit, ..Options::default() };
     let name = format.renderer().name();
     type Render<'a> = Box<dyn FnOnce(&Options, &mut dyn Write) -> io::Result<()> + 'a>;
     let render: Render<'_> = match (args.support, reports.as_slice(), name) {

@@ -102,6 +102,8 @@ pub(super) fn report(
         baseline: None,
         shard: None,
         requirement_sets: Vec::new(),
+        policy: None,
+        not_offered: Vec::new(),
     }
 }
 

@@ -75,7 +75,9 @@ impl WebPlace {
 impl Repro {
     /// A run of ours that plays the named cases and rules.
     pub fn command<'a>(&self, revision: Revision, checks: impl IntoIterator<Item = &'a str>) -> String {
-        let mut line = format!("mcp-conform run {} --revision {revision}", self.target);
+        // A server that a configuration names alone needs no flag.
+        let target = if self.target.is_empty() { String::new() } else { format!(" {}", self.target) };
+        let mut line = format!("mcp-conform run{target} --revision {revision}");
         for check in checks {
             line.push_str(&format!(" --case {check}"));
         }

@@ -36,6 +36,8 @@ pub(super) fn transports(results: &[CheckResult]) -> Vec<CheckResult> {
             };
             let mut advice = broken.clone();
             advice.verdict = Verdict::Advice;
+            advice.mild = None;
+            advice.part = Some("beside the other transport".to_owned());
             advice.message = format!(
                 "{DIFFER}: this is met over {} and broken over {}: {}",
                 passed.transport, broken.transport, broken.message
@@ -64,9 +66,11 @@ mod tests {
             verdict,
             level: "MUST".to_owned(),
             subject: String::new(),
+            part: None,
             message: "m".to_owned(),
             evidence: Evidence::default(),
             occasions: 1,
+            mild: None,
             fix: None,
             verify_with: None,
             excuse: None,

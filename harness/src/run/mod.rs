@@ -1,6 +1,7 @@
 //! A run: probing, learning, playing, folding, reporting.
 
 mod compare;
+mod offers;
 mod options;
 mod probe;
 mod results;

@@ -40,6 +40,66 @@ fn graded(row: &Row) -> Verdict {
     }
 }
 
+/// The verdicts of one case with what tells those apart that are on one requirement and subject.
+pub(super) fn told_apart(verdicts: Vec<CaseVerdict>) -> Vec<(Option<String>, CaseVerdict)> {
+    let mut count: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for verdict in &verdicts {
+        *count.entry((verdict.requirement.clone(), verdict.subject.clone())).or_default() += 1;
+    }
+    let mut seen: BTreeMap<(String, String, String), u32> = BTreeMap::new();
+    let told = verdicts.into_iter().map(|verdict| {
+        let (requirement, subject) = (verdict.requirement.clone(), verdict.subject.clone());
+        if count.get(&(requirement.clone(), subject.clone())).is_none_or(|count| *count < 2) {
+            return (None, verdict);
+        }
+        let number = seen.entry((requirement, subject, verdict.step.clone())).or_default();
+        *number += 1;
+        (Some(numbered(&format!("step {}", verdict.step), *number)), verdict)
+    });
+    told.collect()
+}
+
+/// What is like another gets a number.
+fn numbered(name: &str, number: u32) -> String {
+    if number < 2 { name.to_owned() } else { format!("{name}, {number}") }
+}
+
+/// What kind of violation a message tells of: without numbers and without what it quotes, which differ from run to run.
+fn kind_of(message: &str) -> String {
+    const LONGEST: usize = 100;
+    let mut out = String::new();
+    let mut quote: Option<char> = None;
+    for c in message.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '`') => quote = Some(c),
+            None if c.is_ascii_digit() => {}
+            None => out.push(c),
+        }
+    }
+    out.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect()
+}
+
+/// Why a breach of what a keyword demands only warns.
+fn mild(row: &Row, verdict: Verdict) -> Option<String> {
+    if verdict != Verdict::Warn || !row.level.as_str().starts_with("MUST") {
+        return None;
+    }
+    let why = match (row.grade, row.provenance) {
+        (Grade::Fail, _) => "this form of the breach counts as a warning at most",
+        (_, "derived") => "the specification implies it, and does not say it with a keyword",
+        (_, "declarative") => "the specification states it as a fact, without a keyword",
+        (_, "lower-case") => "the specification writes the keyword in lower case",
+        (_, "no keyword") => "the specification says it without a keyword",
+        (_, "schema comment") => "only a comment of the schema says it",
+        (_, "outside" | "rfc") => "it stands in another specification, which this one refers to",
+        (_, "jsonrpc") => "JSON-RPC says it without a keyword",
+        _ => "what is seen from outside does not prove it",
+    };
+    Some(format!("{why} (mcp-conform explain {}/{})", row.revision, row.id))
+}
+
 /// One result out of a case's verdict.
 pub(super) fn of_case(check: &str, place: Place, verdict: CaseVerdict, verify_with: Option<String>) -> CheckResult {
     let row = Catalogue::get().row(&verdict.requirement, place.revision);
@@ -94,9 +154,11 @@ fn result(
         verdict,
         level: row.map_or("MUST", |row| row.level.as_str()).to_owned(),
         subject,
+        part: None,
         message,
         evidence,
         occasions: 1,
+        mild: row.and_then(|row| mild(row, verdict)),
         fix: told.then(|| row.and_then(Row::remedy).map(str::to_owned)).flatten(),
         verify_with,
         excuse: None,
@@ -260,7 +322,8 @@ fn rule_results(
         return vec![make(Verdict::Pass, message, Evidence::default(), seen.occasions)];
     }
     let mut out = Vec::new();
-    for (index, (message, kind, evidence, count)) in seen.broken.iter().enumerate() {
+    let parts = parts_of(&seen.broken.iter().map(|(message, ..)| message.as_str()).collect::<Vec<_>>());
+    for (index, ((message, kind, evidence, count), part)) in seen.broken.iter().zip(parts).enumerate() {
         let more = if index + 1 == seen.broken.len() { seen.more } else { 0 };
         let mut message = message.clone();
         if *count > 1 {
@@ -277,9 +340,20 @@ fn rule_results(
                 Verdict::Contested
             }
         };
-        out.push(make(verdict, message, evidence.clone(), seen.occasions));
+        out.push(CheckResult { part: Some(part), ..make(verdict, message, evidence.clone(), seen.occasions) });
     }
     out
+}
+
+/// The kinds of some violations, in their order. Those of one kind are numbered by their messages: which was seen first
+/// differs from run to run.
+fn parts_of(messages: &[&str]) -> Vec<String> {
+    let number = |message: &str| {
+        let kind = kind_of(message);
+        let before = messages.iter().filter(|other| **other < message && kind_of(other) == kind).count();
+        numbered(&kind, u32::try_from(before + 1).unwrap_or(u32::MAX))
+    };
+    messages.iter().map(|message| number(message)).collect()
 }
 
 /// The open questions that contested results name, once each.
@@ -335,6 +409,51 @@ mod tests {
         assert_eq!(of(newest, &|path| path != "completions"), BTreeSet::from([Verdict::NotApplicable]));
         // The capability is younger than the method.
         assert!(of(Revision::V2024_11_05, &|_| false).contains(&Verdict::NotVerified));
+    }
+
+    fn said(requirement: &str, subject: &str, step: &str) -> CaseVerdict {
+        CaseVerdict {
+            requirement: requirement.to_owned(),
+            word: Word::Pass,
+            subject: subject.to_owned(),
+            step: step.to_owned(),
+            message: String::new(),
+            evidence: Evidence::default(),
+        }
+    }
+
+    #[test]
+    fn verdicts_on_one_requirement_and_subject_are_told_apart_by_their_step() {
+        let verdicts = vec![
+            said("a", "", "1"),
+            said("a", "", "3.1"),
+            said("a", "", "3.1"),
+            said("a", "tool", "3.1"),
+            said("b", "", "3.1"),
+        ];
+        let parts: Vec<Option<String>> = told_apart(verdicts).into_iter().map(|(part, _)| part).collect();
+        let part = |text: &str| Some(text.to_owned());
+        assert_eq!(parts, [part("step 1"), part("step 3.1"), part("step 3.1, 2"), None, None]);
+    }
+
+    #[test]
+    fn violations_are_told_apart_by_their_kind_whichever_was_seen_first() {
+        let kinds = |messages: &[&str]| parts_of(messages);
+        assert_eq!(kinds(&["id 17 came twice", "`a` is no id"]), ["id came twice", "is no id"]);
+        assert_eq!(kinds(&["id 18 came twice"]), ["id came twice"]);
+        let (there, back) = (kinds(&["x 1", "x 2"]), kinds(&["x 2", "x 1"]));
+        assert_eq!((there[0].as_str(), there[1].as_str()), ("x", "x, 2"));
+        assert_eq!((back[0].as_str(), back[1].as_str()), ("x, 2", "x"));
+    }
+
+    #[test]
+    fn a_must_that_only_warns_says_why() {
+        let row = |id| Catalogue::get().row(id, Revision::V2025_11_25).expect("a row");
+        let why = |id, verdict| mild(row(id), verdict).unwrap_or_default();
+        assert!(why("errors-invalid-params-32602", Verdict::Warn).starts_with("this form of the breach"));
+        assert!(why("resources-read-missing-uri", Verdict::Warn).starts_with("JSON-RPC says it"));
+        assert_eq!(why("errors-invalid-params-32602", Verdict::Fail), "");
+        assert_eq!(why("resources-not-found-32002", Verdict::Warn), "", "a SHOULD warns by itself");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use mcp_conform_reports::model::{
     CheckResult, CheckTime, Cost, Omission, Report, RevisionSupport, Summary, Target as TargetInfo, TargetStatus, Tool,
     VERSION,
 };
-use mcp_conform_schemas::Era;
+use mcp_conform_schemas::{Era, Revision};
 use tokio::{
     sync::{OnceCell, watch},
     time::Instant,
@@ -21,6 +21,7 @@ use tokio::{
 
 use super::{
     compare,
+    offers::{self, Lacking},
     options::{HttpTarget, RunOptions},
     probe::{self, Probed},
     results::{self, Place, RuleTally},
@@ -147,6 +148,8 @@ pub(super) struct Found {
     pub(super) times: Vec<CheckTime>,
     /// Every tool that was listed, by any transport and in any era.
     pub(super) listed: BTreeSet<String>,
+    /// What each surface lacks, with the revision that is judged on it.
+    pub(super) lacking: Vec<(Revision, Lacking)>,
     pub(super) done: usize,
     pub(super) total: usize,
 }
@@ -321,6 +324,7 @@ impl Runner {
         if found.server.is_none() {
             found.server.clone_from(&surface.server);
         }
+        found.lacking.push((era.judged(), offers::lacking(surface)));
         for gap in &surface.gaps {
             found.notes.push(format!("{era}: {gap}"));
         }
@@ -499,6 +503,8 @@ impl Runner {
             baseline: None,
             shard: None,
             requirement_sets: Vec::new(),
+            policy: None,
+            not_offered: offers::lacking_everywhere(&found.lacking),
         };
         mcp_conform_reports::order::sort(&mut report);
         report

@@ -159,12 +159,11 @@ impl Runner {
             seconds: started.elapsed().as_secs_f64(),
         });
         let mut results = Vec::new();
-        for verdict in outcome.verdicts {
-            if !self.reaches(&verdict.requirement, session.place) {
-                continue;
-            }
+        let reached = outcome.verdicts.into_iter().filter(|verdict| self.reaches(&verdict.requirement, session.place));
+        for (part, verdict) in results::told_apart(reached.collect()) {
             let flag = (verdict.word == Word::NotVerified).then(|| self.flag_for(&verdict.message)).flatten();
-            results.push(results::of_case(&case.id.node, session.place, verdict, flag));
+            let result = results::of_case(&case.id.node, session.place, verdict, flag);
+            results.push(CheckResult { part, ..result });
         }
         self.add(results);
     }
@@ -172,7 +171,10 @@ impl Runner {
     /// A case counts by its run on a fresh conversation; what failed on a shared one and held there is told as advice.
     fn alone(&self, case: &Case, place: Place, shared: CaseOutcome, alone: CaseOutcome) -> CaseOutcome {
         let mut told = Vec::new();
-        for verdict in shared.verdicts.into_iter().filter(|verdict| verdict.word.is_breach()) {
+        for (part, verdict) in results::told_apart(shared.verdicts) {
+            if !verdict.word.is_breach() {
+                continue;
+            }
             let mut same = alone
                 .verdicts
                 .iter()
@@ -183,6 +185,10 @@ impl Runner {
             if held && !again {
                 let mut result = results::of_case(&case.id.node, place, verdict, None);
                 result.verdict = Verdict::Advice;
+                result.mild = None;
+                // Beside the verdict of the run alone.
+                let step = part.map(|part| format!("{part}, ")).unwrap_or_default();
+                result.part = Some(format!("{step}after others"));
                 result.message = format!("depends on what came before on the same connection: {}", result.message);
                 told.push(result);
             }

@@ -143,6 +143,7 @@ fn tell(player: &Player<'_>, round: &Round, step: &NamedCheck, talk: &Conversati
             requirement: requirement.node.clone(),
             word: said.word,
             subject: if round.subject().is_empty() { subject.to_owned() } else { round.subject() },
+            step: round.step(),
             message: said.message,
             evidence,
         });

@@ -70,6 +70,7 @@ impl Player<'_> {
                 requirement: requirement.node.clone(),
                 word,
                 subject: round.subject(),
+                step: round.step(),
                 message,
                 evidence,
             });
@@ -184,6 +185,7 @@ impl Player<'_> {
                     requirement: requirement.node.clone(),
                     word,
                     subject: round.subject(),
+                    step: round.step(),
                     message: reason.to_owned(),
                     evidence: mcp_conform_reports::model::Evidence::default(),
                 });

@@ -83,12 +83,19 @@ pub(super) struct Round {
     pub handles: BTreeMap<String, Handle>,
     pub talks: BTreeMap<String, Lease>,
     subjects: Vec<String>,
+    /// The step that is played, and the one that it stands within, both without the rounds of loops.
+    step: String,
+    within: String,
     pub stopped: Option<Stop>,
 }
 
 impl Round {
     pub(super) fn subject(&self) -> String {
         self.subjects.join(" / ")
+    }
+
+    pub(super) fn step(&self) -> String {
+        self.step.clone()
     }
 
     pub(super) fn handle(&self, name: &Spanned<String>) -> Result<Handle, Stop> {
@@ -114,6 +121,7 @@ struct Obligation {
     step: ExpectNothing,
     values: Values,
     subject: String,
+    place: String,
 }
 
 #[derive(Default)]
@@ -200,6 +208,7 @@ impl Player<'_> {
             step: step.clone(),
             values: round.values.clone(),
             subject: round.subject(),
+            place: round.step(),
         });
     }
 
@@ -224,7 +233,12 @@ impl Player<'_> {
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'b>> {
         Box::pin(async move {
             for (index, step) in steps.iter().enumerate() {
-                let path = if path.is_empty() { format!("{}", index + 1) } else { format!("{path}.{}", index + 1) };
+                let numbered = |path: &str| match path {
+                    "" => (index + 1).to_string(),
+                    path => format!("{path}.{}", index + 1),
+                };
+                let path = numbered(path);
+                round.step = numbered(&round.within);
                 if let Some(stop) = &round.stopped {
                     let (reason, word) = match stop {
                         Stop::Missing(reason) => (reason.clone(), Word::NotVerified),
@@ -260,6 +274,9 @@ impl Player<'_> {
         self.talk(round, &None).await?;
         let paths: Vec<String> = (1..=branches.len()).map(|number| format!("{path}.{number}")).collect();
         let mut rounds: Vec<Round> = branches.iter().map(|_| round.clone()).collect();
+        for (number, branch) in rounds.iter_mut().enumerate() {
+            branch.within = format!("{}.{}", round.step, number + 1);
+        }
         let playing =
             rounds.iter_mut().zip(branches).zip(&paths).map(|((round, steps), path)| self.steps(round, steps, path));
         futures_util::future::join_all(playing).await;
@@ -289,6 +306,7 @@ impl Player<'_> {
         for (number, (subject, value)) in rounds.into_iter().enumerate() {
             let mut inner = round.clone();
             inner.subjects.push(subject);
+            inner.within.clone_from(&round.step);
             inner.values.set(&step.variable, value);
             self.steps(&mut inner, &step.steps, &format!("{path}.{}", number + 1)).await;
             // A conversation that a round had to open anew serves the next one too.
@@ -415,6 +433,7 @@ fn settle(obligation: &Obligation, player: &Player<'_>) -> Option<CaseVerdict> {
         requirement: requirement.node.clone(),
         word,
         subject: obligation.subject.clone(),
+        step: obligation.place.clone(),
         message,
         evidence,
     })

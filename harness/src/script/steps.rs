@@ -358,7 +358,7 @@ impl Player<'_> {
         };
         let evidence = self.evidence(word, &talk.events(), &Sources { received, ..Sources::default() });
         let requirement = requirement.node.clone();
-        self.say(CaseVerdict { requirement, word, subject: round.subject(), message, evidence });
+        self.say(CaseVerdict { requirement, word, subject: round.subject(), step: round.step(), message, evidence });
         Ok(())
     }
 

@@ -11,6 +11,8 @@ pub struct CaseVerdict {
     pub word: Word,
     /// Loop rounds, outermost first, joined by ` / `; empty for the server as a whole.
     pub subject: String,
+    /// The place in the script, without the rounds of loops, which the subject names.
+    pub step: String,
     pub message: String,
     pub evidence: Evidence,
 }

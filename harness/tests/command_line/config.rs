@@ -11,7 +11,13 @@ fn the_only_server_of_the_configuration_is_judged() {
     );
     cli.file("mcp-conform.toml", &toml);
     assert_eq!(cli.judge(&["--case", "ids-echoed"]).code, Some(1));
-    assert_eq!(cli.json("out.json")["target"]["status"], "ok");
+    let report = cli.json("out.json");
+    assert_eq!(report["target"]["status"], "ok");
+    let repros = report["results"].as_array().unwrap().iter().filter_map(|result| result["evidence"]["repro"].as_str());
+    // The configuration names the server.
+    assert!(
+        repros.clone().count() > 0 && repros.into_iter().all(|line| line.starts_with("mcp-conform run --revision "))
+    );
     assert_eq!(cli.judge(&["--case", "ids-echoed", "--profile", "mild"]).code, Some(0), "the profile is milder");
     // What is typed wins.
     assert_eq!(cli.judge(&["--case", "ids-echoed", "--profile", "mild", "--fail-on", "fail"]).code, Some(1));

@@ -124,6 +124,33 @@ fn a_revision_that_was_asked_for_and_is_missing_is_told_everywhere() {
     let ran = cli.judge(&args);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     assert!(ran.stdout.contains("was asked for and is not supported"), "{}", ran.stdout);
-    assert_eq!(cli.json("out.json")["summary"]["fail"], 1);
+    let report = cli.json("out.json");
+    assert_eq!(report["summary"]["fail"], 1);
+    let repro = report["results"].as_array().unwrap().iter().find(|result| result["verdict"] == "fail").unwrap();
+    let repro = repro["evidence"]["repro"].as_str().unwrap();
+    assert!(repro.starts_with("mcp-conform run --server ") && repro.ends_with("--revision 2026-07-28"), "{repro}");
     assert!(cli.read("out.tap").contains("not ok"));
+    let told = "Exit code 1: a revision that was asked for is missing.";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    // The result file knows how its run ended, and its reports tell it.
+    assert!(cli.run(["report", "out.json"]).is(0, &[]).stdout.contains(told));
+    assert!(!cli.run(["report", "out.json", "--revision", "2025-11-25"]).is(0, &[]).stdout.contains("Exit code"));
+}
+
+/// What fails the run fails it for a reader of tests, too, and is named as what it is.
+#[test]
+fn a_warning_that_fails_the_run_is_a_failure_in_junit() {
+    let cli = Cli::new();
+    let fault = "nameless-call-internal-error";
+    let args = ["run", "--demo", "--fault", fault, "--case", "params-do-not-fit", "--revision", "2025-11-25"];
+    let run = |level: &str| {
+        let ran = cli.run(args.into_iter().chain(["--fail-on", level, "--report", "junit:out.xml"]));
+        (ran.code, cli.read("out.xml").matches("<failure ").count() > 0, ran.stdout)
+    };
+    let (code, failed, told) = run("warn");
+    assert_eq!((code, failed), (Some(1), true), "{told}");
+    assert!(told.contains("this form of the breach counts as a warning at most"), "{told}");
+    assert!(told.contains("Exit code 1: something is broken that --fail-on counts.\n"), "{told}");
+    let (code, failed, told) = run("fail");
+    assert_eq!((code, failed), (Some(0), false), "{told}");
 }

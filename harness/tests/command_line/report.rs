@@ -43,7 +43,9 @@ fn the_support_report_has_its_formats() {
     }
     cli.run(["report", "--support", SAMPLE, "--format", "tap"])
         .is(2, &["--format tap", "terminal, markdown, html and json"]);
-    cli.run(["report", "--support", SAMPLE, SAMPLE]).is(2, &["--support tells of one server"]);
+    let other = std::fs::read_to_string(SAMPLE).unwrap().replace("node dist/index.js", "node other.js");
+    std::fs::write(cli.folder().join("other.json"), other).unwrap();
+    cli.run(["report", "--support", SAMPLE, "other.json"]).is(2, &["--support tells of one server"]);
 }
 
 #[test]
@@ -67,6 +69,17 @@ fn several_files_make_a_matrix() {
     }
     cli.run(["report", SAMPLE, "other.json", "--format", "junit"]).is(2, &["html, markdown and json"]);
     cli.run(["report", SAMPLE, "other.json"]).is(0, &["## MCP conformance of 2 servers"]);
+    // Files of one server are one report, however they are put together.
+    cli.run(["report", "merge", SAMPLE, SAMPLE, "-o", "joined.json"]).is(0, &[]);
+    let alone = cli.run(["report", SAMPLE, "--format", "badge"]).is(0, &[]).stdout;
+    for args in [&["report", "joined.json"][..], &["report", SAMPLE, SAMPLE]] {
+        let ran = cli.run(args.iter().chain(&["--format", "badge"])).is(0, &[]);
+        assert_eq!(ran.stdout, alone);
+    }
+    let whole: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(SAMPLE).unwrap()).unwrap();
+    for (verdict, count) in whole["summary"].as_object().unwrap() {
+        assert_eq!(cli.json("joined.json")["summary"][verdict], *count, "{verdict}");
+    }
     // One server stays one result, two make a file that is read like two.
     cli.run(["report", "merge", SAMPLE, SAMPLE, "-o", "one.json"]).is(0, &[]);
     assert_eq!(cli.json("one.json")["summary"]["warn"], 23);

@@ -60,6 +60,8 @@ pub(super) struct Link {
 /// A way in which it shows.
 pub(super) struct View {
     pub(super) found: String,
+    /// Why it only warns.
+    pub(super) mild: String,
     pub(super) place: String,
     pub(super) subjects: String,
     pub(super) trace: String,
@@ -165,6 +167,7 @@ fn view(variant: &Variant<'_>, told: bool, own_fix: bool, bounds: Bounds<'_>) ->
     }
     View {
         found: shown(&result.message, MESSAGE),
+        mild: shown(result.mild.as_deref().unwrap_or_default(), MESSAGE),
         place: shown(&format!("{place}, {}", text::plural(occasions, "occasion")), 400),
         subjects: shown(&text::list(variant.subjects(), NAMES), MESSAGE),
         trace,

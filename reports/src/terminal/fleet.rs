@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::matrix::Matrix;
 use crate::model::{Report, Shard, Standing, Summary, TargetStatus, Verdict};
 use crate::plain;
@@ -77,7 +77,7 @@ pub fn write(reports: &[Report], fleet: &Fleet, options: &Options, out: &mut dyn
         sheet.paragraph(0, PLAIN, &excused);
     }
     let exit = fleet.exit;
-    sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit.meaning()));
+    sheet.paragraph(0, BOLD, &format!("Exit code {}: {}.", exit.code(), exit::told_of_all(exit, reports)));
     out.write_all(sheet.into_string().as_bytes())
 }
 

@@ -1,6 +1,6 @@
 //! Which exit code a report earns.
 
-use mcp_conform_reports::exit::{Exit, FailOn, Policy, REVISION_SUPPORTED, decide};
+use mcp_conform_reports::exit::{Exit, FailOn, Policy, REVISION_SUPPORTED, decide, told};
 use mcp_conform_reports::model::{Excuse, ExcuseKind, Report, Standing, TargetStatus, Verdict};
 
 use crate::fixture;
@@ -115,4 +115,32 @@ fn every_code_is_its_own() {
     let told: Vec<_> =
         table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(' ')?.0.parse::<u8>().ok()).collect();
     assert_eq!(told, all.map(Exit::code));
+}
+
+/// The line names what failed this run, and not all that might.
+#[test]
+fn the_causes_of_this_run_are_named() {
+    let with = |report: &Report, policy: Policy| {
+        let report = Report { policy: Some(policy.clone()), ..report.clone() };
+        told(decide(&report, &policy), &report)
+    };
+    let broken = "something is broken that --fail-on counts";
+    let stale = "a line of the baseline is stale";
+    let missing = "a revision that was asked for is missing";
+    let asked = || Policy { asked: vec!["2099-01-01".into()], ..Policy::default() };
+    assert_eq!(with(&only(&[Verdict::Fail]), Policy::default()), broken);
+    assert_eq!(with(&only(&[Verdict::Pass]), asked()), missing);
+    let mut report = fixture::excused();
+    report.results.retain(|result| result.excuse.is_some());
+    assert_eq!(with(&report, Policy::default()), stale);
+    report.results.extend(only(&[Verdict::Fail]).results);
+    assert_eq!(with(&report, asked()), format!("{broken}, {missing} and {stale}"));
+    let open = only(&[Verdict::Pass, Verdict::NotVerified]);
+    assert_eq!(
+        with(&open, Policy { max_unverified: Some(1), ..Policy::default() }),
+        "4 are not verified, and --max-unverified allows 1"
+    );
+    assert_eq!(with(&only(&[]), Policy::default()), "nothing was judged");
+    // What the report does not know is not guessed.
+    assert_eq!(told(Exit::Findings, &only(&[Verdict::Pass])), Exit::Findings.meaning());
 }

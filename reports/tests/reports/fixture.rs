@@ -93,6 +93,7 @@ pub(crate) fn everything() -> Report {
             report.results.push(CheckResult {
                 transport: transport.into(),
                 subject: format!("tool {tool}"),
+                part: None,
                 message: format!("tool {tool} ran although `a` was a string where the schema wants a number"),
                 evidence: Evidence {
                     sent: Some(excerpt(
@@ -133,6 +134,9 @@ pub(crate) fn everything() -> Report {
     });
     report.results.push(CheckResult {
         message: "the process was still there 2 s after its standard input was closed".into(),
+        mild: Some(
+            "the specification says it without a keyword (mcp-conform explain 2026-07-28/stdio-exit-on-eof)".into(),
+        ),
         fix: Some("end the process when reading standard input gives the end of the file".into()),
         ..result("eof", "stdio-exit-on-eof", "2026-07-28", Verdict::Warn)
     });
@@ -198,6 +202,7 @@ pub(crate) fn hostile() -> Report {
     }];
     report.results = vec![CheckResult {
         subject: format!("<script>|`{evil}`|{}", "日本語🎉".repeat(100)),
+        part: None,
         message: format!("{evil} {}", "word ".repeat(5_000)),
         evidence: Evidence {
             sent: Some(excerpt(
@@ -366,6 +371,8 @@ pub(crate) fn empty() -> Report {
         baseline: None,
         shard: None,
         requirement_sets: vec![],
+        policy: None,
+        not_offered: vec![],
     }
 }
 
@@ -383,9 +390,11 @@ fn result(check: &str, requirement: &str, revision: &str, verdict: Verdict) -> C
         verdict,
         level: "MUST".into(),
         subject: String::new(),
+        part: None,
         message: "as it should be".into(),
         evidence: Evidence::default(),
         occasions: 1,
+        mild: None,
         fix: None,
         verify_with: None,
         excuse: None,

@@ -3,7 +3,10 @@
 use mcp_conform_reports::html;
 use mcp_conform_reports::json;
 use mcp_conform_reports::markdown;
-use mcp_conform_reports::model::{CheckResult, FeatureCoverage, Report, TargetStatus, Verdict};
+use mcp_conform_reports::matrix::Matrix;
+use mcp_conform_reports::model::{
+    CheckResult, FeatureCoverage, NotOffered, Report, RequirementInfo, TargetStatus, Verdict,
+};
 use mcp_conform_reports::render::{self, Options};
 use mcp_conform_reports::support::{State, Support};
 use mcp_conform_reports::terminal;
@@ -93,6 +96,47 @@ fn what_blocks_most_comes_first() {
     let all: u64 = support.blockers.iter().map(|blocker| blocker.results).sum();
     let broken = covered().results.iter().filter(|r| matches!(r.verdict, Verdict::Fail | Verdict::Warn)).count();
     assert_eq!(all, broken as u64);
+}
+
+/// That nothing of a feature was broken says nothing for it where the server does not have it, or where the run was not
+/// over its transport.
+#[test]
+fn what_is_not_there_is_not_met() {
+    let mut report = fixture::clean();
+    let passed = |id: &str, area: &str| {
+        let info = RequirementInfo { id: id.into(), area: area.into(), ..fixture::clean().requirements.remove(0) };
+        let result = CheckResult { requirement: id.into(), ..fixture::clean().results.remove(0) };
+        assert_eq!(result.verdict, Verdict::Pass);
+        (info, result)
+    };
+    for (id, area) in [("logging-undeclared", "logging"), ("http-removed", "http"), ("tools-name", "tools")] {
+        let (info, result) = passed(id, area);
+        report.requirements.push(info);
+        report.results.push(result);
+    }
+    let state = |report: &Report, feature: &str| {
+        let support = Support::of(report);
+        let row = support.judged[0].features.iter().find(|row| row.feature == feature).expect("a feature");
+        row.state
+    };
+    let cell = |report: &Report, area: &str| {
+        let reports = [report.clone()];
+        let matrix = Matrix::of(&reports);
+        let at = matrix.areas.iter().position(|known| *known == area).expect("an area");
+        matrix.servers[0].areas[at].map(|cell| cell.verdict)
+    };
+    report.target.transports = vec!["stdio".into(), "http".into()];
+    assert_eq!((state(&report, "logging"), state(&report, "http")), (State::Met, State::Met));
+    assert_eq!((cell(&report, "logging"), cell(&report, "http")), (Some(Verdict::Pass), Some(Verdict::Pass)));
+    report.target.transports = vec!["stdio".into()];
+    let why = "the server does not declare the capability logging".into();
+    report.not_offered = vec![NotOffered { feature: "logging".into(), revision: "2025-11-25".into(), why }];
+    assert_eq!((state(&report, "logging"), state(&report, "http")), (State::NotApplicable, State::NotJudged));
+    assert_eq!((cell(&report, "logging"), cell(&report, "http")), (Some(Verdict::NotApplicable), None));
+    assert_eq!(state(&report, "tools"), State::Met);
+    // What was found stands.
+    report.results.iter_mut().for_each(|result| result.verdict = Verdict::Fail);
+    assert_eq!((state(&report, "logging"), state(&report, "http")), (State::Broken, State::Broken));
 }
 
 #[test]
