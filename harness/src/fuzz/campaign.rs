@@ -451,6 +451,10 @@ impl Campaign {
         let place = island.place.clone();
         let (era, transport) = (place.ground.era, place.ground.transport);
         let (breaches, events) = life.end().await;
+        if self.enough.load(Ordering::Acquire) {
+            // What ended by now was ended by us, and owes no answer.
+            return;
+        }
         let mut suspicions = oracle::look_at_end(era, transport, &breaches);
         let last = history.back().cloned();
         if transport == Transport::Stdio {

@@ -346,6 +346,10 @@ impl Campaign {
         life.parting = trial.kind == Kind::Exit;
         let haste = if input.steps.len() > MANY_STEPS { Haste::Passing } else { Haste::None };
         let played = life.play(input, trial.patience, haste).await;
+        if !self.may_look() {
+            life.drop_all().await;
+            return None;
+        }
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
         let matches = |suspicions: Vec<Suspicion>| suspicions.into_iter().find(|it| it.key() == trial.key);
@@ -359,6 +363,9 @@ impl Campaign {
             return None;
         }
         let (breaches, events) = life.end().await;
+        if !self.may_look() {
+            return None;
+        }
         let mut late = oracle::look_at_end(era, transport, &breaches);
         if trial.kind == Kind::Exit {
             let exit = events.iter().find_map(|(_, event)| match &event.body {
