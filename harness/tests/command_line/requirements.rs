@@ -47,7 +47,8 @@ fn a_check_that_came_later_informs() {
     let args = ["--server", &server, "--cases", "later.yaml", "--case", "later", "--report", "junit:out.xml"];
     cli.judge(&args).is(1, &["FAIL"]);
     let set = ["--requirements", "2025-11-25@1.0", "--fail-on", "warn", "--fail-fast"];
-    let told = ["NEW 1", "new: the check later is not in 2025-11-25@1.0", "Exit code 0", "is new to the requirement set"];
+    let told =
+        ["NEW 1", "new: the check later is not in 2025-11-25@1.0", "Exit code 0", "is new to the requirement set"];
     cli.judge(&[&args[..], &set].concat()).is(0, &told);
     assert!(cli.read("out.xml").contains("<skipped message=\"new: the check later is not"));
 }
