@@ -148,7 +148,8 @@ impl Json {
     }
 
     /// The JSON Pointer of the innermost value (or member) that covers a byte; empty for the whole. Names that make
-    /// it longer than 4 KiB are cut off with an ellipsis.
+    /// it longer than 4 KiB are cut off with an ellipsis. Within the first of two members of one name it leads to the second
+    /// or nowhere, as [`Json::pointer`] takes the last.
     pub fn pointer_of(&self, offset: usize) -> String {
         let mut pointer = String::new();
         let mut json = self;
