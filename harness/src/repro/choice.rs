@@ -189,7 +189,7 @@ pub(super) fn resumed(events: &[Arc<Event>], request: &HttpRequest, at: u64) -> 
             _ => None,
         })
     };
-    let exchange = ids().filter(|(_, known)| *known == id).last()?.0;
+    let exchange = ids().rfind(|(_, known)| *known == id)?.0;
     let number = ids().filter(|(of, _)| *of == exchange).position(|(_, known)| known == id)? + 1;
     Some(StreamPlace { exchange, id: id.to_owned(), number })
 }
