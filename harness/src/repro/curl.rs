@@ -36,8 +36,20 @@ pub(super) fn lines(events: &[Arc<Event>], choice: &Choice<'_>, place: &WebPlace
         let Body::HttpRequest(request) = &event.body else { continue };
         let next = choice.said.get(index + 1);
         let ended = end_of(events, request);
-        // One that is still open when the next is sent runs beside it.
-        let beside = next.is_some_and(|next| ended.is_none_or(|ended| ended.seq > next.seq));
+        let takes = takes(events, request, &handed, &variables, next.is_some());
+        let places: Vec<StreamPlace> = choice
+            .said
+            .iter()
+            .filter_map(|later| match &later.body {
+                Body::HttpRequest(later_request) if later.seq > event.seq => resumed(events, later_request, later.seq),
+                _ => None,
+            })
+            .filter(|place| place.exchange == request.exchange)
+            .collect();
+        // One that is still open when the next is sent runs beside it; what a later one needs of it is waited for.
+        let by_itself = ended.is_some_and(|ended| !closed_by_us(ended));
+        let needed = by_itself && !(takes.is_empty() && places.is_empty());
+        let beside = !needed && next.is_some_and(|next| ended.is_none_or(|ended| ended.seq > next.seq));
         let time = match ended {
             Some(ended) if beside => (ended.at.saturating_sub(event.at) + Duration::from_secs(1)).min(ANSWER),
             None if beside => ANSWER,
@@ -58,21 +70,10 @@ pub(super) fn lines(events: &[Arc<Event>], choice: &Choice<'_>, place: &WebPlace
             return None;
         }
         let command = command(request, place, time, &variables, from)?;
-        let takes = takes(events, request, &handed, &variables, next.is_some());
-        let places: Vec<StreamPlace> = choice
-            .said
-            .iter()
-            .filter_map(|later| match &later.body {
-                Body::HttpRequest(later_request) if later.seq > event.seq => resumed(events, later_request, later.seq),
-                _ => None,
-            })
-            .filter(|place| place.exchange == request.exchange)
-            .collect();
         if beside {
             let name = format!("p{index}");
             out.push_str(&format!("{command} & {name}=$!; "));
             // A stream of the server's need not end by itself.
-            let by_itself = ended.is_some_and(|ended| !closed_by_us(ended));
             if by_itself { &mut behind } else { &mut streams }.push(format!("\"${name}\""));
             if let Some(pause) = next.and_then(|next| pause(events, event, next)) {
                 out.push_str(&format!("sleep {:.1}; ", pause.as_secs_f64()));
