@@ -1,19 +1,18 @@
 //! `mcp-conform completions` and `mcp-conform man`: made from the command line itself, so that they never lag behind.
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use super::{args::Cli, error::UsageError, output::print};
+use super::{error::UsageError, misfits::command_line, output::print};
 
 pub(crate) fn completions(shell: Shell) -> Result<u8, UsageError> {
     let mut out = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "mcp-conform", &mut out);
+    clap_complete::generate(shell, &mut command_line(), "mcp-conform", &mut out);
     print(&String::from_utf8_lossy(&out))
 }
 
 /// The page of the whole, or of one command.
 pub(crate) fn man(of: Option<&str>) -> Result<u8, UsageError> {
-    let mut whole = Cli::command();
+    let mut whole = command_line();
     whole.build();
     let command = match of {
         None => whole,

@@ -469,8 +469,8 @@ pub(crate) struct RunArgs {
     pub(crate) area: Vec<String>,
     #[command(flatten)]
     pub(crate) cases: CasesArgs,
-    /// Tools that may be called: `all`, `none`, or globs; by default those with readOnlyHint: true
-    #[arg(long, value_name = "all|none|GLOB", value_delimiter = ',', help_heading = "What is judged")]
+    /// Tools that may be called: `all`, `none`, or globs; by default `read-only`, those with readOnlyHint: true
+    #[arg(long, value_name = "all|none|read-only|GLOB", value_delimiter = ',', help_heading = "What is judged")]
     pub(crate) tools: Vec<String>,
     /// Arguments for a tool, JSON or @FILE
     #[arg(long, value_name = "TOOL=JSON", help_heading = "What is judged")]

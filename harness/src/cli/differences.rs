@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use mcp_conform_reports::text::{clean, plural, thousands};
 
+use super::only::stem;
 use crate::{
     snapshot::{Change, Difference, Finding, Nature, NotKept, Pair, Shares, What, leaves, pretty},
     wire::Json,
@@ -26,11 +27,16 @@ pub(super) fn heading(finding: &Finding) -> String {
     let answer = clean(&finding.answer);
     match (&finding.what, finding.nature, &finding.subject) {
         (What::NewView(answers), ..) => {
-            format!("is served now, and was not recorded ({})", plural(*answers as u64, "answer"))
+            format!("was not recorded ({})", plural(*answers as u64, "answer"))
         }
         (What::ViewGone(answers), ..) => format!("is not served any more ({})", plural(*answers as u64, "answer")),
         (What::Unsteady(_), ..) => format!("{answer}: differs from the first answer, and did not when it was recorded"),
         (_, Nature::Unsteady, _) => format!("{answer}: does not differ from the first answer any more"),
+        (What::MemberOrder, ..) => format!("{answer}: its members stand in another order"),
+        (What::At(difference), Nature::Definition, Some(subject)) if is_entry(difference) => {
+            let came = if matches!(difference.change, Change::Added(_)) { "new" } else { "gone" };
+            format!("{answer}: the {} is {came} since it was recorded", clean(subject))
+        }
         (What::At(_), Nature::Definition, Some(subject)) => {
             format!("{answer}: the definition of the {} changed since it was recorded", clean(subject))
         }
@@ -39,6 +45,13 @@ pub(super) fn heading(finding: &Finding) -> String {
         (What::AnswerGone(_), ..) => format!("{answer}: is not there any more"),
         (What::At(_), Nature::Answer, _) => answer,
     }
+}
+
+/// Whether an entry of a list as a whole came or went.
+fn is_entry(difference: &Difference) -> bool {
+    const ENTRY: usize = 3;
+    matches!(difference.change, Change::Added(_) | Change::Removed(_))
+        && difference.pointer.matches('/').count() == ENTRY
 }
 
 /// All findings, by view and answer.
@@ -69,7 +82,12 @@ pub(super) fn body(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
         What::Unsteady(differences) => differences.iter().try_for_each(|difference| at(difference, out)),
         What::NewAnswer(answer) => lines(answer, '+', NEW, out),
         What::AnswerGone(answer) => lines(answer, '-', OLD, out),
-        What::NewView(_) | What::ViewGone(_) => Ok(()),
+        What::NewView(_) => {
+            let file = stem(&finding.view);
+            writeln!(out, "  take it into the record: snapshot accept --only '{file}/*'")?;
+            writeln!(out, "  do not ask for it: --revision with the revisions that are recorded")
+        }
+        What::ViewGone(_) | What::MemberOrder => Ok(()),
     }
 }
 
@@ -184,6 +202,34 @@ pub(super) fn not_asked(not_kept: &[NotKept], out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
+/// Answers that differ in nothing but the order of their members.
+pub(super) fn reordered(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    const SHOWN: usize = 8;
+    let mut names: Vec<String> = Vec::new();
+    for finding in findings {
+        let name = clean(&finding.answer);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        return Ok(());
+    }
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    let shown: Vec<String> = names.into_iter().take(SHOWN).collect();
+    writeln!(out, "{HEAD}Only the order of members changed{HEAD:#}\n  {}{more}", shown.join(", "))?;
+    writeln!(out, "    that is no difference; accept takes the new order")
+}
+
+/// Rules of the user's that had no effect, a line each.
+pub(super) fn idle(lines: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{HEAD}Rules without effect{HEAD:#}")?;
+    lines.iter().try_for_each(|line| writeln!(out, "  {}", clean(line)))
+}
+
 /// The last line: how many differences of which kind.
 pub(super) fn summary(findings: &[Finding]) -> String {
     let count = |nature: Nature| findings.iter().filter(|finding| finding.nature == nature).count() as u64;
@@ -231,7 +277,7 @@ pub(super) fn tell_pair(pair: &Pair, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Findings as JSON, for other programs: values stand as they came.
-pub(super) fn json(findings: &[Finding], not_kept: &[NotKept]) -> String {
+pub(super) fn json(findings: &[Finding], reordered: &[Finding], not_kept: &[NotKept]) -> String {
     let findings = findings.iter().map(|finding| {
         let nature = match finding.nature {
             Nature::Answer => "answer",
@@ -252,13 +298,22 @@ pub(super) fn json(findings: &[Finding], not_kept: &[NotKept]) -> String {
             What::AnswerGone(old) => members.extend([member("change", "removed"), format!("\"old\":{old}")]),
             What::NewView(_) => members.push(member("change", "view-added")),
             What::ViewGone(_) => members.push(member("change", "view-removed")),
+            What::MemberOrder => members.push(member("change", "member-order")),
         }
         object(&members)
     });
     let findings: Vec<String> = findings.collect();
     let not_kept: Vec<String> =
         not_kept.iter().map(|not| object(&[member("answer", &not.name), member("reason", &not.reason)])).collect();
-    document(&[format!("\"differences\":[{}]", findings.join(",")), format!("\"notAsked\":[{}]", not_kept.join(","))])
+    let reordered: Vec<String> = reordered
+        .iter()
+        .map(|finding| object(&[member("view", &finding.view), member("answer", &finding.answer)]))
+        .collect();
+    document(&[
+        format!("\"differences\":[{}]", findings.join(",")),
+        format!("\"memberOrder\":[{}]", reordered.join(",")),
+        format!("\"notAsked\":[{}]", not_kept.join(",")),
+    ])
 }
 
 pub(super) fn pairs_json(pairs: &[Pair]) -> String {
@@ -340,24 +395,63 @@ pub(super) fn in_a_line(difference: &Difference) -> String {
     match &difference.change {
         Change::Added(new) => format!("+ {pointer} {}", brief(new)),
         Change::Removed(old) => format!("- {pointer} {}", brief(old)),
-        Change::Changed { old, new } => format!("~ {pointer} {} is {}", brief(old), brief(new)),
+        Change::Changed { old, new } => {
+            let (old, new) = apart(old, new);
+            format!("~ {pointer} {old} is {new}")
+        }
         Change::Order { .. } => format!("~ {pointer} in another order"),
     }
 }
 
-/// A value in a line, for a question.
-pub(super) fn brief(json: &Json) -> String {
-    const BRIEF: usize = 60;
-    let text: String = pretty(json).split_whitespace().collect::<Vec<_>>().join(" ");
+const BRIEF: usize = 60;
+
+/// A value in a line.
+fn brief(json: &Json) -> String {
+    let text = in_words(json);
     match text.chars().count() > BRIEF {
         true => format!("{}… ({})", text.chars().take(BRIEF).collect::<String>(), plural(leaves(json), "value")),
         false => text,
     }
 }
 
+/// Two values in a line each, from a little before where they differ.
+pub(super) fn apart(one: &Json, two: &Json) -> (String, String) {
+    const BEFORE: usize = 20;
+    let (one, two): (Vec<char>, Vec<char>) = (in_words(one).chars().collect(), in_words(two).chars().collect());
+    let alike = one.iter().zip(&two).take_while(|(one, two)| one == two).count();
+    let short = one.len().max(two.len()) <= BRIEF;
+    let from = if short { 0 } else { alike.saturating_sub(BEFORE) };
+    let side = |chars: &[char]| {
+        let rest: String = chars.iter().skip(from).take(BRIEF).collect();
+        let (before, after) = (if from > 0 { "…" } else { "" }, if chars.len() > from + BRIEF { "…" } else { "" });
+        format!("{before}{rest}{after}")
+    };
+    (side(&one), side(&two))
+}
+
+fn in_words(json: &Json) -> String {
+    pretty(json).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pair_of_values_is_shown_where_it_differs() {
+        let value = |text: &str| pretty_value(text);
+        let (one, two) = apart(&value("a"), &value("b"));
+        assert_eq!((one.as_str(), two.as_str()), ("\"a\"", "\"b\""));
+        let long = "x".repeat(500);
+        let (one, two) = apart(&value(&format!("{long}one{long}")), &value(&format!("{long}two{long}")));
+        let before = "x".repeat(20);
+        assert!(one.starts_with(&format!("…{before}one")) && two.starts_with(&format!("…{before}two")), "{one} {two}");
+        assert!(one.chars().count() < 70 && one.ends_with('…'));
+    }
+
+    fn pretty_value(text: &str) -> Json {
+        Json { kind: crate::wire::JsonKind::String(text.into()), span: crate::wire::Span { start: 0, end: 0 } }
+    }
 
     #[test]
     fn long_texts_are_shown_where_they_differ() {

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 use super::{
     about,
@@ -13,6 +13,7 @@ use super::{
     fuzz::fuzz_server,
     init::init,
     judge_server::judge_server,
+    misfits::command_line,
     replay::replay,
     report::report,
     requirements, show,
@@ -25,7 +26,11 @@ const USAGE: u8 = 2;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut line = command_line();
+    let read = line
+        .try_get_matches_from_mut(std::env::args_os())
+        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    let cli = match read.map_err(|error| error.format(&mut line)) {
         Ok(cli) => cli,
         Err(error) => {
             let usage = error.use_stderr();

@@ -17,7 +17,8 @@ use super::{
     args::{FuzzArgs, FuzzCommand, RunArgs},
     config,
     error::UsageError,
-    judge_server::{fail_on, interrupts, only_for_run, specs, write_reports},
+    judge_server::{fail_on, interrupts, specs, write_reports},
+    misfits::for_fuzzing,
     output,
     plan::plan,
 };
@@ -142,19 +143,7 @@ fn options(args: &FuzzArgs, run: &RunArgs) -> Result<FuzzOptions, UsageError> {
 }
 
 fn base(run: &RunArgs) -> Result<FuzzOptions, UsageError> {
-    for (flag, given) in
-        [("trace", run.trace.is_some()), ("max-time", run.max_time.is_some()), ("fail-fast", run.fail_fast)]
-    {
-        if given {
-            let instead = match flag {
-                "trace" => "each finding has its trace beside it",
-                "max-time" => "give --for",
-                _ => "give --max-findings 1",
-            };
-            return Err(UsageError::Other(format!("--{flag} is for a run, not for fuzzing\n  {instead}")));
-        }
-    }
-    only_for_run(run)?;
+    for_fuzzing(run)?;
     let plan = plan(run)?;
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let jobs = match run.jobs {

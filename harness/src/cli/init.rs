@@ -6,7 +6,13 @@ use std::{
     path::Path,
 };
 
-use super::{args::InitArgs, config, error::UsageError, output};
+use super::{
+    args::InitArgs,
+    config,
+    error::UsageError,
+    output,
+    plan::{command, tools},
+};
 
 const WORKFLOW: &str = ".github/workflows/mcp-conform.yml";
 
@@ -23,6 +29,11 @@ enum Target {
 }
 
 pub(crate) fn init(args: &InitArgs) -> Result<u8, UsageError> {
+    if !args.print {
+        // Nobody is asked for what cannot be written.
+        let workflow = args.workflow.then_some(Path::new(WORKFLOW));
+        [Path::new(config::FILE)].into_iter().chain(workflow).try_for_each(|path| is_free(path, args))?;
+    }
     let answers = answers(args)?;
     let config = configuration(&answers);
     let mut files = vec![(Path::new(config::FILE), config)];
@@ -38,12 +49,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, UsageError> {
         return output::print(&whole);
     }
     // All or nothing: half of it would be taken for the whole.
-    for (path, _) in &files {
-        if path.exists() && !args.force {
-            let help = "look at it first; --force writes over it, --print shows what would be written";
-            return Err(UsageError::Other(format!("{} is there already\n  {help}", path.display())));
-        }
-    }
+    files.iter().try_for_each(|(path, _)| is_free(path, args))?;
     let mut out = anstream::stdout();
     for (path, text) in &files {
         let unwritable = |error| UsageError::Unwritable { path: path.to_path_buf(), flag: "print", error };
@@ -55,6 +61,14 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, UsageError> {
     }
     let _ = writeln!(out, "\nNow judge the server:\n\n    mcp-conform run");
     Ok(0)
+}
+
+fn is_free(path: &Path, args: &InitArgs) -> Result<(), UsageError> {
+    if path.exists() && !args.force {
+        let help = "look at it first; --force writes over it, --print shows what would be written";
+        return Err(UsageError::Other(format!("{} is there already\n  {help}", path.display())));
+    }
+    Ok(())
 }
 
 fn sound_url(text: &str) -> Result<String, UsageError> {
@@ -69,15 +83,14 @@ fn sound_url(text: &str) -> Result<String, UsageError> {
 fn answers(args: &InitArgs) -> Result<Answers, UsageError> {
     let asks = io::stdin().is_terminal() && !args.yes;
     let target = match (&args.server, &args.url) {
-        (Some(command), _) => Target::Command(command.clone()),
+        (Some(command), _) => sound_command(command)?,
         (None, Some(url)) => Target::Url(sound_url(url)?),
-        (None, None) if asks => {
-            let text = ask("Command that starts the server, or its URL", "node dist/index.js")?;
+        (None, None) if asks => ask("Command that starts the server, or its URL", "node dist/index.js", |text| {
             match text.starts_with("http://") || text.starts_with("https://") {
-                true => Target::Url(sound_url(&text)?),
-                false => Target::Command(text),
+                true => Ok(Target::Url(sound_url(text)?)),
+                false => sound_command(text),
             }
-        }
+        })?,
         (None, None) if args.print || args.yes => Target::Command("node dist/index.js".to_owned()),
         (None, None) => {
             let help = "give --server COMMAND or --url URL, or --yes for an example to edit";
@@ -85,30 +98,64 @@ fn answers(args: &InitArgs) -> Result<Answers, UsageError> {
         }
     };
     let tools = match &args.tools {
-        Some(tools) => tools.clone(),
-        None if asks => ask("Tools that may be called: all, none, or read-only", "read-only")?,
+        Some(tools) => sound_tools(tools)?,
+        None if asks => ask("Tools that may be called: all, none, read-only, or globs", "read-only", sound_tools)?,
         None => "read-only".to_owned(),
     };
+    let there = !args.force && !args.print && Path::new(WORKFLOW).exists();
     let workflow = match args.workflow {
         true => true,
-        false if asks => ask("Write a GitHub workflow, too", "yes")?.starts_with(['y', 'Y']),
+        false if asks && !there => ask("Write a GitHub workflow, too", "yes", sound_choice)?,
         false => false,
     };
     Ok(Answers { target, tools, workflow })
 }
 
-/// One line of an answer; an empty one takes the proposal.
-fn ask(question: &str, proposal: &str) -> Result<String, UsageError> {
-    let failed = |error: io::Error| UsageError::Other(format!("standard input: {error}"));
-    let mut out = anstream::stderr();
-    write!(out, "{question} [{proposal}]: ").and_then(|()| out.flush()).map_err(failed)?;
-    let mut line = String::new();
-    let read = io::stdin().lock().read_line(&mut line).map_err(failed)?;
-    if read == 0 {
-        return Err(UsageError::Other("standard input ended before the answer; nothing was written".to_owned()));
+fn sound_command(line: &str) -> Result<Target, UsageError> {
+    command("server", line).map(|_| Target::Command(line.to_owned()))
+}
+
+fn sound_tools(text: &str) -> Result<String, UsageError> {
+    let globs: Vec<String> = text.split(',').map(|glob| glob.trim().to_owned()).collect();
+    if globs.iter().any(String::is_empty) {
+        return Err(UsageError::flag("tools", text, "has an empty name in it", "write all, none, read-only, or globs"));
     }
-    let line = line.trim();
-    Ok(if line.is_empty() { proposal } else { line }.to_owned())
+    tools(&globs).map(|_| text.to_owned())
+}
+
+fn sound_choice(text: &str) -> Result<bool, UsageError> {
+    match text.to_lowercase().as_str() {
+        "y" | "yes" => Ok(true),
+        "n" | "no" => Ok(false),
+        _ => Err(UsageError::Other(format!("{text:?} is neither yes nor no"))),
+    }
+}
+
+/// Asks until an answer is sound; an empty line takes the proposal.
+fn ask<T>(question: &str, proposal: &str, sound: impl Fn(&str) -> Result<T, UsageError>) -> Result<T, UsageError> {
+    ask_from(question, proposal, sound, &mut io::stdin().lock(), &mut anstream::stderr())
+}
+
+fn ask_from<T>(
+    question: &str,
+    proposal: &str,
+    sound: impl Fn(&str) -> Result<T, UsageError>,
+    input: &mut dyn BufRead,
+    out: &mut dyn Write,
+) -> Result<T, UsageError> {
+    let failed = |error: io::Error| UsageError::Other(format!("standard input: {error}"));
+    loop {
+        write!(out, "{question} [{proposal}]: ").and_then(|()| out.flush()).map_err(failed)?;
+        let mut line = String::new();
+        if input.read_line(&mut line).map_err(failed)? == 0 {
+            return Err(UsageError::Other("standard input ended before the answer; nothing was written".to_owned()));
+        }
+        let line = line.trim();
+        match sound(if line.is_empty() { proposal } else { line }) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => writeln!(out, "{error}").map_err(failed)?,
+        }
+    }
 }
 
 fn configuration(answers: &Answers) -> String {
@@ -201,4 +248,25 @@ jobs:
           comment: "false"
 "#
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_cannot_be_used_is_asked_for_again() {
+        fn asked<T>(text: &str, sound: impl Fn(&str) -> Result<T, UsageError>) -> (Option<T>, usize) {
+            let mut out = Vec::new();
+            let answer = ask_from("What", "yes", sound, &mut text.as_bytes(), &mut out).ok();
+            (answer, String::from_utf8(out).unwrap().matches("What [yes]").count())
+        }
+        assert_eq!(asked("maybe\nno\n", sound_choice), (Some(false), 2));
+        assert_eq!(asked("\n", sound_choice), (Some(true), 1));
+        assert_eq!(asked("maybe\n", sound_choice), (None, 2));
+        assert_eq!(asked("get[*\nget-*, x\n", sound_tools), (Some("get-*, x".to_owned()), 2));
+        assert_eq!(asked("a,,b\nread-only\n", sound_tools), (Some("read-only".to_owned()), 2));
+        let (server, times) = asked("node \"oops\nnode x.js\n", sound_command);
+        assert!(matches!(server, Some(Target::Command(line)) if line == "node x.js") && times == 2);
+    }
 }

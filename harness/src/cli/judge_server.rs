@@ -136,23 +136,6 @@ pub(super) fn perform(args: &RunArgs, options: RunOptions, last: Option<Duration
     Ok(report)
 }
 
-/// What decides of a run of the suite alone and would be ignored elsewhere.
-pub(super) fn only_for_run(args: &RunArgs) -> Result<(), UsageError> {
-    let given = [
-        ("fleet", args.fleet.is_some()),
-        ("fleet-jobs", args.fleet_jobs.is_some()),
-        ("results", args.results.is_some()),
-        ("shard", args.shard.is_some()),
-        ("baseline", args.baseline.is_some()),
-        ("baseline-update", args.baseline_update),
-        ("requirements", !args.requirements.is_empty()),
-    ];
-    match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(UsageError::Other(format!("--{flag} is for mcp-conform run\n  leave it out"))),
-        None => Ok(()),
-    }
-}
-
 pub(crate) fn fail_on(level: Option<FailOn>) -> exit::FailOn {
     match level.unwrap_or(FailOn::Fail) {
         FailOn::Fail => exit::FailOn::Fail,

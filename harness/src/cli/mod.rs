@@ -14,6 +14,8 @@ mod fleet;
 mod fuzz;
 mod init;
 mod judge_server;
+mod misfits;
+mod only;
 mod origins;
 mod output;
 mod plan;

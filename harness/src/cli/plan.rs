@@ -240,7 +240,7 @@ fn demo(args: &RunArgs) -> Result<Targets, UsageError> {
     Ok((Some(stdio), Some(http), name, repro.join(" ")))
 }
 
-fn command(flag: &'static str, line: &str) -> Result<CommandSpec, UsageError> {
+pub(super) fn command(flag: &'static str, line: &str) -> Result<CommandSpec, UsageError> {
     CommandSpec::parse(line)
         .map_err(|error| UsageError::flag(flag, quoted(line), error.to_string(), "quote the arguments as for a shell"))
 }
@@ -457,11 +457,12 @@ fn areas(wanted: &[String], cases: &[Arc<Case>], revisions: &[Revision]) -> Resu
     Ok(wanted.to_vec())
 }
 
-fn tools(globs: &[String]) -> Result<ToolChoice, UsageError> {
+pub(super) fn tools(globs: &[String]) -> Result<ToolChoice, UsageError> {
     match globs {
         [] => Ok(ToolChoice::ReadOnly),
         [one] if one == "all" => Ok(ToolChoice::All),
         [one] if one == "none" => Ok(ToolChoice::None),
+        [one] if one == "read-only" => Ok(ToolChoice::ReadOnly),
         globs => Ok(ToolChoice::Matching(glob_set("tools", globs)?, globs.to_vec())),
     }
 }

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use globset::GlobSet;
 use mcp_conform_cases::ast::Case;
 use mcp_conform_reports::{
     exit::Exit,
@@ -18,20 +17,23 @@ use tokio::sync::watch;
 use super::{
     args::{RunArgs, SnapshotCommand, TextFormat},
     config::{self, broken_with},
-    differences::{self, brief},
+    differences::{self, apart},
     error::UsageError,
-    judge_server::{interrupts, only_for_run},
+    judge_server::interrupts,
+    misfits::for_snapshots,
+    only::Only,
     output,
-    plan::{glob_set, own_cases, plan},
+    plan::{own_cases, plan},
 };
 use crate::{
     process,
-    run::RunOptions,
+    run::{RunOptions, not_accepted},
     snapshot::{
-        Finding, Proposal, Recorded, Rules, Shares, Sides, Store, StoreError, TakeError, Taken, View, What, between,
-        compare, proposals, take,
+        Finding, Idle, Proposal, Recorded, Rules, Shares, Sides, Store, StoreError, TakeError, Taken, View, What,
+        between, compare, proposals, take,
     },
     trace::Transport,
+    wire::JsonKind,
 };
 
 /// So long after the first time it is asked again: what counts seconds has gone on.
@@ -84,6 +86,8 @@ struct Job {
     own: Vec<Arc<Case>>,
     store: Store,
     rules: Rules,
+    /// Where in the file of rules each of the user's begins.
+    lines: Vec<usize>,
 }
 
 impl Job {
@@ -95,8 +99,9 @@ impl Job {
         let chosen = |case: &Arc<Case>| options.case_filter.is_empty() || options.case_filter.is_match(&case.id.node);
         let own = own.filter(chosen).collect();
         let store = Store::at(dir)?;
-        let rules = Rules::with(store.rules()?.rules);
-        Ok(Self { options, own, store, rules })
+        let file = store.rules()?;
+        let rules = Rules::with(file.rules);
+        Ok(Self { options, own, store, rules, lines: file.lines })
     }
 
     /// Whether a view is one that is asked for here.
@@ -114,6 +119,36 @@ impl Job {
         let named = taken.iter().find_map(|taken| taken.server.as_deref());
         self.store.is_of(recorded, named)?;
         Ok(taken)
+    }
+
+    /// The user's rules that had no effect, each as a line.
+    fn idle(&self, dir: &Path) -> Vec<String> {
+        let file = dir.join(crate::snapshot::REDACTIONS);
+        let line = |(at, idle): (usize, Idle)| {
+            let what = match idle {
+                Idle::NoAnswer => "no answer is called so",
+                Idle::Nothing => "nothing in the answers is what it masks",
+            };
+            format!("{}:{}: {what}", file.display(), self.lines.get(at).copied().unwrap_or_default())
+        };
+        self.rules.idle().into_iter().map(line).collect()
+    }
+
+    /// Tools that did not take the arguments that were made up for them.
+    fn not_reached(&self, taken: &[Taken]) -> Option<String> {
+        let mut names: Vec<&str> = Vec::new();
+        for kept in taken.iter().flat_map(|taken| &taken.view.answers).filter(|kept| kept.method == "tools/call") {
+            let failed = kept.answer.get("error").is_some()
+                || kept.answer.pointer("/result/isError").is_some_and(|is| matches!(is.kind, JsonKind::Bool(true)));
+            let name = kept.params.as_ref().and_then(|params| params.get("name")?.as_str());
+            let Some(name) = name.filter(|name| failed && !self.options.tool_args.contains_key(*name)) else {
+                continue;
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        (!names.is_empty()).then(|| not_accepted(&names))
     }
 
     /// The record, masked as what is asked now: a rule that was added since counts for both.
@@ -155,6 +190,7 @@ fn record(dir: &Path, typed: &RunArgs, force: bool, yes: bool) -> Result<Exit, T
     let masked = choose(&proposed, yes)?;
     let rule_file = job.store.rules()?;
     let text = (!masked.is_empty()).then(|| rule_file.and(&masked));
+    let idle = job.idle(dir);
     if let Some(text) = &text {
         let file = crate::snapshot::RuleFile::parse(Path::new(crate::snapshot::REDACTIONS), text.clone());
         job.rules = Rules::with(file.map_err(StoreError::from)?.rules);
@@ -175,6 +211,14 @@ fn record(dir: &Path, typed: &RunArgs, force: bool, yes: bool) -> Result<Exit, T
     tell_unsteady(&views, &mut out)?;
     let not_kept: Vec<_> = first.iter().flat_map(|taken| taken.not_kept.clone()).collect();
     differences::not_asked(&not_kept, &mut out)?;
+    if let Some(what) = job.not_reached(&first) {
+        writeln!(
+            out,
+            "Recorded as errors\n  {}\n    to reach them: record --force --tool-args NAME=JSON",
+            clean(&what)
+        )?;
+    }
+    differences::idle(&idle, &mut out)?;
     let mut all = old.views;
     all.extend(views);
     all.sort_by_key(|view| (view.revision, view.file()));
@@ -207,14 +251,15 @@ fn choose(proposed: &[Proposal], yes: bool) -> Result<Vec<Proposal>, Trouble> {
     }
     let mut out = anstream::stdout();
     writeln!(out, "Asked twice, the server gave two answers in {}:", plural(proposed.len() as u64, "place"))?;
-    for proposal in proposed {
-        tell_proposal(proposal, &mut out)?;
+    let asks = !yes && io::stdin().is_terminal();
+    if !asks {
+        proposed.iter().try_for_each(|proposal| tell_proposal(proposal, &mut out))?;
+        writeln!(out)?;
     }
-    writeln!(out)?;
     if yes {
         return Ok(proposed.to_vec());
     }
-    if !io::stdin().is_terminal() {
+    if !asks {
         let help = format!(
             "look at them, and add rules for all of them by --yes, or others by hand to {}",
             crate::snapshot::REDACTIONS
@@ -226,8 +271,8 @@ fn choose(proposed: &[Proposal], yes: bool) -> Result<Vec<Proposal>, Trouble> {
     let mut taken = Vec::new();
     let mut all = false;
     for proposal in proposed {
+        tell_proposal(proposal, &mut out)?;
         if !all {
-            tell_proposal(proposal, &mut out)?;
             match question("Mask it?", "y yes, n no, a all, q quit", &mut io::stdin().lock(), &mut out)? {
                 Reply::Yes => {}
                 Reply::No => continue,
@@ -245,7 +290,8 @@ fn tell_proposal(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     let definition = if proposal.definition { ", in a definition" } else { "" };
     writeln!(out, "  {}{place}: {}{definition}", clean(&proposal.answer), proposal.reason)?;
     if let Some((first, second)) = &proposal.seen {
-        writeln!(out, "    {} and then {}", brief(first), brief(second))?;
+        let (first, second) = apart(first, second);
+        writeln!(out, "    {first} and then {second}")?;
     }
     Ok(())
 }
@@ -255,27 +301,38 @@ fn check(dir: &Path, typed: &RunArgs, only: &[String], format: TextFormat) -> Re
     let job = Job::new(dir, typed)?;
     let recorded = job.recorded()?;
     let taken = job.ask(&recorded)?;
+    let asked = || recorded.views.iter().filter(|view| job.within(view));
+    only.means(asked(), &taken)?;
+    let chosen = |finding: &Finding| only.takes(finding, asked().chain(taken.iter().map(|taken| &taken.view)));
     let compared = compare(&recorded.views, &taken, &|view| job.within(view), &mut |_| false);
-    let findings: Vec<Finding> = compared.findings.into_iter().filter(|finding| only.takes(finding)).collect();
+    let findings: Vec<Finding> = compared.findings.into_iter().filter(|finding| chosen(finding)).collect();
+    let reordered: Vec<Finding> = compared.reordered.into_iter().filter(|finding| chosen(finding)).collect();
     let not_kept: Vec<_> = taken.iter().flat_map(|taken| taken.not_kept.clone()).collect();
     let exit = if findings.is_empty() { Exit::Clean } else { Exit::Findings };
     if format == TextFormat::Json {
-        output::print(&differences::json(&findings, &not_kept))?;
+        output::print(&differences::json(&findings, &reordered, &not_kept))?;
         return Ok(exit);
+    }
+    let mut notes = Vec::new();
+    differences::not_asked(&not_kept, &mut notes)?;
+    let aside: Vec<String> = recorded.views.iter().filter(|view| !job.within(view)).map(View::title).collect();
+    if !aside.is_empty() {
+        writeln!(notes, "Recorded and not asked here: {}", aside.join(", "))?;
+    }
+    differences::reordered(&reordered, &mut notes)?;
+    differences::idle(&job.idle(dir), &mut notes)?;
+    if !notes.is_empty() {
+        writeln!(notes)?;
     }
     let mut out = anstream::stdout();
     let told = differences::tell(&findings, &mut out).and_then(|()| {
-        differences::not_asked(&not_kept, &mut out)?;
-        let aside: Vec<String> = recorded.views.iter().filter(|view| !job.within(view)).map(View::title).collect();
-        if !aside.is_empty() {
-            writeln!(out, "Recorded and not asked here: {}", aside.join(", "))?;
-        }
+        out.write_all(&notes)?;
         match findings.is_empty() {
             true => {
-                let views: Vec<&View> = taken.iter().map(|taken| &taken.view).collect();
+                let views: Vec<View> = taken.iter().map(|taken| only.of(&taken.view)).collect();
                 let answers: usize = views.iter().map(|view| view.answers.len()).sum();
                 writeln!(out, "{} as recorded", plural(answers as u64, "answer"))?;
-                writeln!(out, "{}", differences::shares(&Shares::of(views)))
+                writeln!(out, "{}", differences::shares(&Shares::of(&views)))
             }
             false => {
                 writeln!(out, "{}", differences::summary(&findings))?;
@@ -289,7 +346,7 @@ fn check(dir: &Path, typed: &RunArgs, only: &[String], format: TextFormat) -> Re
 
 fn accept(dir: &Path, typed: &RunArgs, only: &[String]) -> Result<Exit, Trouble> {
     let only = Only::new(only)?;
-    take_into(dir, typed, &mut |finding| Ok(if only.takes(finding) { Reply::Yes } else { Reply::No }))
+    take_into(dir, typed, &only, true, &mut |_| Ok(Reply::Yes))
 }
 
 fn review(dir: &Path, typed: &RunArgs, only: &[String]) -> Result<Exit, Trouble> {
@@ -299,10 +356,7 @@ fn review(dir: &Path, typed: &RunArgs, only: &[String]) -> Result<Exit, Trouble>
         return Err(UsageError::Other(format!("nobody can be asked: standard input is no terminal\n  {help}")).into());
     }
     let mut out = anstream::stdout();
-    take_into(dir, typed, &mut |finding| match only.takes(finding) {
-        true => look_at(finding, &mut io::stdin().lock(), &mut out),
-        false => Ok(Reply::No),
-    })
+    take_into(dir, typed, &only, false, &mut |finding| look_at(finding, &mut io::stdin().lock(), &mut out))
 }
 
 /// Shows one difference and asks what becomes of it.
@@ -312,19 +366,32 @@ fn look_at(finding: &Finding, input: &mut dyn BufRead, out: &mut dyn Write) -> R
     question("Take it?", "y take, n leave, a take this and all that follow, q leave the rest", input, out)
 }
 
-/// Takes differences into the record, as the answers to them are.
+/// Takes differences into the record, as the answers to them are; `order`: and another order of members without asking.
 fn take_into(
     dir: &Path,
     typed: &RunArgs,
+    only: &Only,
+    order: bool,
     decide: &mut dyn FnMut(&Finding) -> Result<Reply, Trouble>,
 ) -> Result<Exit, Trouble> {
     let job = Job::new(dir, typed)?;
     let recorded = job.recorded()?;
     job.store.prepare()?;
     let asked = job.ask(&recorded)?;
+    let known = || recorded.views.iter().filter(|view| job.within(view));
+    only.means(known(), &asked)?;
     let mut decision = Decision::default();
-    let compared =
-        compare(&recorded.views, &asked, &|view| job.within(view), &mut |finding| decision.on(|| decide(finding)));
+    let mut reordered = 0;
+    let compared = compare(&recorded.views, &asked, &|view| job.within(view), &mut |finding| {
+        if !only.takes(finding, known().chain(asked.iter().map(|taken| &taken.view))) {
+            return false;
+        }
+        if matches!(finding.what, What::MemberOrder) {
+            reordered += usize::from(order);
+            return order;
+        }
+        decision.on(|| decide(finding))
+    });
     if let Some(trouble) = decision.trouble {
         return Err(trouble);
     }
@@ -332,11 +399,16 @@ fn take_into(
     views.sort_by_key(|view| (view.revision, view.file()));
     let server = asked.iter().find_map(|taken| taken.server.clone()).or(recorded.server);
     let mut out = anstream::stdout();
-    if decision.taken > 0 {
+    if decision.taken + reordered > 0 {
         job.store.write(&Recorded { server, views }, None)?;
     }
     let left = compared.findings.len() - decision.taken;
+    if reordered > 0 {
+        let answers = plural(reordered as u64, "answer");
+        closed_is_fine(writeln!(out, "Took the order of members of {answers} into {}", dir.display()))?;
+    }
     let told = match (compared.findings.len(), left) {
+        (0, _) if reordered > 0 => Ok(()),
         (0, _) => writeln!(out, "Nothing differs from the record"),
         (_, 0) => writeln!(out, "Took {} into {}", plural(decision.taken as u64, "difference"), dir.display()),
         _ => writeln!(
@@ -450,46 +522,6 @@ fn diff(dir: &Path, typed: &RunArgs, sides: Sides, format: TextFormat) -> Result
         closed_is_fine(pairs.iter().try_for_each(|pair| differences::tell_pair(pair, &mut out)))?;
     }
     Ok(if differ { Exit::Findings } else { Exit::Clean })
-}
-
-/// Which answers are meant.
-struct Only(Option<GlobSet>);
-
-impl Only {
-    fn new(globs: &[String]) -> Result<Self, UsageError> {
-        Ok(Self(if globs.is_empty() { None } else { Some(glob_set("only", globs)?) }))
-    }
-
-    /// By the name of the answer, or with that of its file before it.
-    fn takes(&self, finding: &Finding) -> bool {
-        let Some(globs) = &self.0 else { return true };
-        let file = finding.view.replace(" over ", "-");
-        let whole = match finding.what {
-            What::NewView(_) | What::ViewGone(_) => file,
-            _ => format!("{file}/{}", finding.answer),
-        };
-        globs.is_match(&finding.answer) || globs.is_match(&whole)
-    }
-}
-
-/// What decides of a run alone and would be ignored here.
-fn for_snapshots(args: &RunArgs) -> Result<(), UsageError> {
-    only_for_run(args)?;
-    let given = [
-        ("report", !args.report.is_empty(), "give --format json"),
-        ("trace", args.trace.is_some(), "leave it out"),
-        ("area", !args.area.is_empty(), "leave it out"),
-        ("jobs", args.jobs.is_some(), "leave it out: one question is asked at a time"),
-        ("max-time", args.max_time.is_some(), "leave it out"),
-        ("fail-fast", args.fail_fast, "leave it out"),
-        ("fail-on", args.fail_on.is_some(), "leave it out: every difference counts"),
-        ("max-unverified", args.max_unverified.is_some(), "leave it out"),
-        ("watch", args.watch, "leave it out"),
-    ];
-    match given.into_iter().find(|(_, given, _)| *given) {
-        Some((flag, _, help)) => Err(UsageError::Other(format!("--{flag} is for mcp-conform run\n  {help}"))),
-        None => Ok(()),
-    }
 }
 
 fn of_store(error: StoreError) -> UsageError {

@@ -15,4 +15,5 @@ pub(crate) use drain::drain;
 pub use drain::{STDERR_HEAD, STDERR_TAIL};
 pub use owned::{Killer, Process, Signal, Spawned, spawn, spawn_without_stdin};
 pub use registry::{begin, end_all, living, starts};
+pub(crate) use tree::MARK;
 pub use tree::become_subreaper;

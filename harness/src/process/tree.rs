@@ -24,7 +24,7 @@ use nix::{
 use super::registry;
 
 /// Name of the environment variable that marks the processes of one server.
-pub(super) const MARK: Option<&str> = Some("MCP_CONFORM_PROCESS");
+pub(crate) const MARK: Option<&str> = Some("MCP_CONFORM_PROCESS");
 
 static SUBREAPER: AtomicBool = AtomicBool::new(false);
 

@@ -1,7 +1,7 @@
 //! Who descends from a server, where the system cannot tell: the process group or job object is all there is.
 
 /// Only Linux can read the environment of others.
-pub(super) const MARK: Option<&str> = None;
+pub(crate) const MARK: Option<&str> = None;
 
 /// Makes orphans of our servers our children, so that they can be reaped. Once per run; false where there is no such thing.
 pub fn become_subreaper() -> bool {

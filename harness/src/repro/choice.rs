@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_conform_schemas::Era;
 
-use crate::trace::{Body, Direction, Event, StepMark};
+use crate::trace::{Body, Direction, Event, Exchange, HttpRequest, StepMark};
 
 /// Messages of ours that are said again where nothing tells which of them matter.
 const LAST: usize = 8;
@@ -172,7 +172,47 @@ fn collect(value: &serde_json::Value, out: &mut Vec<(&'static str, String)>) {
     }
 }
 
-fn bytes_of(event: &Event) -> &[u8] {
+/// The id of an event of a stream that a later request names.
+pub(super) struct StreamPlace {
+    pub(super) exchange: Exchange,
+    pub(super) id: String,
+    /// Which of the ids of its stream it is, from 1.
+    pub(super) number: usize,
+}
+
+/// The place in a stream that a request goes on from, where a server gave it the id.
+pub(super) fn resumed(events: &[Arc<Event>], request: &HttpRequest, at: u64) -> Option<StreamPlace> {
+    let id = request.headers.get(LAST_EVENT_ID)?;
+    let ids = || {
+        events.iter().filter(|event| event.seq < at).filter_map(|event| match &event.body {
+            Body::Sse(sse) => Some((sse.exchange, sse.id.as_deref()?)),
+            _ => None,
+        })
+    };
+    let exchange = ids().rfind(|(_, known)| *known == id)?.0;
+    let number = ids().filter(|(of, _)| *of == exchange).position(|(_, known)| known == id)? + 1;
+    Some(StreamPlace { exchange, id: id.to_owned(), number })
+}
+
+/// Session ids that the server gave before an event.
+pub(super) fn sessions(events: &[Arc<Event>], at: u64) -> impl Iterator<Item = &str> {
+    events.iter().filter(move |event| event.seq < at).filter_map(|event| match &event.body {
+        Body::HttpResponse(response) => response.headers.get(SESSION),
+        _ => None,
+    })
+}
+
+pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Whether a request is said with a session that was made up for it, and is none.
+pub(super) fn invents_session(request: &HttpRequest) -> bool {
+    let on_purpose = |place: &String| place.to_ascii_lowercase().ends_with(SESSION);
+    request.intent.wrong.iter().any(on_purpose)
+        || request.headers.get(SESSION).is_none_or(|value| value.is_empty() || value.contains("mcp-conform"))
+}
+
+pub(super) fn bytes_of(event: &Event) -> &[u8] {
     match &event.body {
         Body::Line(line) => &line.frame.raw,
         Body::HttpRequest(request) => &request.body,
@@ -180,6 +220,6 @@ fn bytes_of(event: &Event) -> &[u8] {
     }
 }
 
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
+pub(super) fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len().max(1)).any(|window| window == part)
 }

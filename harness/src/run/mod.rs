@@ -15,6 +15,7 @@ pub use compare::DIFFER;
 pub use options::{Excused, HttpTarget, RunOptions, ToolChoice};
 pub use results::TOLD_UNDER;
 pub(crate) use results::requirement_infos;
+pub(crate) use runner::not_accepted;
 pub use runner::{Control, Progress, run};
 pub(crate) use scout::{Reached, reach};
 pub use scout::{Scouted, scout};

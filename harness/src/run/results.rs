@@ -310,7 +310,7 @@ fn rule_results(
             let message = format!("the server does not declare the capability {path}");
             return vec![make(Verdict::NotApplicable, message, Evidence::default(), 0)];
         }
-        let message = "nothing came that it could have been seen on".to_owned();
+        let message = "no message of the kind that this is about came".to_owned();
         return vec![make(Verdict::NotVerified, message, Evidence::default(), 0)];
     };
     if let (true, Some(other)) = (seen.broken.is_empty(), seen.under) {

@@ -440,8 +440,7 @@ impl Runner {
         // What was taken once is good; it may be gone since, as a note that is deleted.
         let refused: Vec<&str> = found.refused.difference(&found.accepted).map(String::as_str).collect();
         if !refused.is_empty() {
-            let what = format!("made-up arguments were not accepted by: {}", some_of(&refused));
-            add_omission(&mut found.omissions, what, "--tool-args NAME=JSON");
+            add_omission(&mut found.omissions, not_accepted(&refused), "--tool-args NAME=JSON");
         }
         found.times.sort_by(|a, b| {
             let key = |time: &CheckTime| (time.revision.clone(), time.check.clone(), time.transport.clone());
@@ -519,6 +518,14 @@ fn add_omission(omissions: &mut Vec<Omission>, what: String, flag: &str) {
     if !omissions.iter().any(|known| known.what == what) {
         omissions.push(Omission { what, flag: flag.to_owned() });
     }
+}
+
+/// Which tools made-up arguments did not reach.
+pub(crate) fn not_accepted(tools: &[&str]) -> String {
+    let quoted: Vec<String> = tools.iter().map(|name| format!("{name:?}")).collect();
+    let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();
+    let noun = if tools.len() == 1 { "tool" } else { "tools" };
+    format!("made-up arguments were not accepted by the {noun} {}", some_of(&quoted))
 }
 
 pub(super) fn some_of(names: &[&str]) -> String {

@@ -8,6 +8,7 @@ mod versions;
 use std::collections::BTreeSet;
 
 use mcp_conform_cases::ast::NamedCheck;
+use mcp_conform_reports::text::plural;
 use serde_json::{Value, json};
 
 use super::{
@@ -225,7 +226,12 @@ async fn follow(talk: &Conversation, method: &str, member: &str, key: &str) -> R
                 }
                 cursor = Some(Value::String(next.clone()));
             }
-            _ => break ((Word::Pass, format!("the list ended after {pages} pages"), Sources::default()), followed),
+            _ => {
+                break (
+                    (Word::Pass, format!("the list ended after {}", plural(pages as u64, "page")), Sources::default()),
+                    followed,
+                );
+            }
         }
     };
     let cycled = ends.0 == Word::Broken;

@@ -115,7 +115,7 @@ impl Player<'_> {
                         None => plain(Word::Pass, came),
                     },
                     OutcomeVerdict::Contested => {
-                        plain(Word::Contested, reason.unwrap_or_else(|| format!("{}: {came}", outcome.name)))
+                        plain(Word::Contested, format!("{came}: {}", reason.unwrap_or_else(|| outcome.name.clone())))
                     }
                     OutcomeVerdict::NotVerified => plain(Word::NotVerified, reason.unwrap_or(came)),
                     OutcomeVerdict::Fail | OutcomeVerdict::Warn => {

@@ -452,7 +452,7 @@ fn judged_miss(miss: &NearMiss) -> bool {
 
 fn nothing_to_loop_over(source: &LoopSource) -> String {
     match source {
-        LoopSource::Tools(_) => "no tool was found that could be called and fits".to_owned(),
+        LoopSource::Tools(_) => "no tool that could be called is of the kind that this case needs".to_owned(),
         LoopSource::Resources => "the server lists no resources".to_owned(),
         LoopSource::Templates => "the server lists no resource templates".to_owned(),
         LoopSource::Prompts(kind) => match kind {

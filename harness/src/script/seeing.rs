@@ -191,7 +191,7 @@ impl Sight {
             }
             (SeeMessages::None(_), Some((event, value))) => {
                 let method = value.get("method").and_then(Value::as_str).unwrap_or("a response");
-                Err(Unlike { event: Some(event), ..Unlike::whole(format!("{method} came, which must not")) })
+                Err(Unlike { event: Some(event), ..Unlike::whole(format!("{method} came, and must not come")) })
             }
             (SeeMessages::First(_), _) => match (self.messages.first(), first) {
                 (None, _) => Err(Unlike::whole("no message came before the answer".to_owned())),

@@ -311,7 +311,13 @@ impl Player<'_> {
             }
             Requirement::Value { that, is } => {
                 let value = round.values.value(&that.node).ok();
-                seeing::check(is, value.as_ref(), &round.values).map_err(|mismatch| mismatch.message)
+                let mismatch = seeing::check(is, value.as_ref(), &round.values).err();
+                match (value, mismatch) {
+                    (_, None) => Ok(()),
+                    // What did not come at all is what the reason tells.
+                    (None, Some(_)) => return Err(Stop::Missing(step.reason.clone())),
+                    (Some(_), Some(mismatch)) => Err(mismatch.message),
+                }
             }
         };
         met.map_err(|came| Stop::Missing(format!("{} ({came})", step.reason)))

@@ -15,10 +15,20 @@ pub struct Values {
 
 /// A variable that stands for nothing here, such as a `requestState` that was not given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("${name}{pointer} is not there")]
+#[error("what the case goes on with did not come: {}", what(.name, .pointer))]
 pub struct Unset {
     pub name: String,
     pub pointer: String,
+}
+
+/// A place in words, the innermost first: `"id" of "events" of "question"`.
+fn what(name: &str, pointer: &str) -> String {
+    let word = |token: &&str| !token.is_empty() && !token.bytes().all(|byte| byte.is_ascii_digit());
+    let mut words: Vec<String> =
+        pointer.split('/').filter(word).map(|token| format!("{:?}", token.replace("~1", "/"))).collect();
+    words.reverse();
+    words.push(format!("{name:?}"));
+    words.join(" of ")
 }
 
 impl Values {

@@ -44,11 +44,15 @@ pub enum What {
     ViewGone(usize),
     /// A definition that is another one when it is asked for again: how it differs from the first.
     Unsteady(Vec<Difference>),
+    /// Members that stand in another order, and nothing else: no difference, but not as it was written.
+    MemberOrder,
 }
 
 #[derive(Debug)]
 pub struct Compared {
     pub findings: Vec<Finding>,
+    /// Answers of which the order of members alone is another one. They are taken or left as findings are.
+    pub reordered: Vec<Finding>,
     /// What was kept, with the differences that were taken.
     pub merged: Vec<View>,
 }
@@ -61,10 +65,11 @@ pub fn compare(
     within: &dyn Fn(&View) -> bool,
     take: &mut dyn FnMut(&Finding) -> bool,
 ) -> Compared {
-    let mut findings = Vec::new();
+    let (mut findings, mut reordered) = (Vec::new(), Vec::new());
     let mut tell = |finding: Finding| {
         let taken = take(&finding);
-        findings.push(finding);
+        let kind = if matches!(finding.what, What::MemberOrder) { &mut reordered } else { &mut findings };
+        kind.push(finding);
         taken
     };
     let mut merged = Vec::new();
@@ -86,7 +91,7 @@ pub fn compare(
             merged.push(new.view.clone());
         }
     }
-    Compared { findings, merged }
+    Compared { findings, reordered, merged }
 }
 
 fn views(old: &View, new: &Taken, tell: &mut dyn FnMut(Finding) -> bool) -> View {
@@ -113,8 +118,9 @@ fn views(old: &View, new: &Taken, tell: &mut dyn FnMut(Finding) -> bool) -> View
                 }
             }
             Some(now) => {
-                let mut any = false;
+                let (mut any, mut differs) = (false, false);
                 let merged = merge(&kept.answer, &now.answer, &mut |difference| {
+                    differs = true;
                     let key = format!("{difference}");
                     let same = |(method, known, _): &&(String, String, bool)| *method == kept.method && *known == key;
                     let known = decided.iter().find(same).map(|(.., taken)| *taken);
@@ -128,6 +134,10 @@ fn views(old: &View, new: &Taken, tell: &mut dyn FnMut(Finding) -> bool) -> View
                     any |= taken;
                     taken
                 });
+                // What is left says the same in both, so that only the order of members can make the texts differ.
+                if !differs && kept.answer.to_string() != now.answer.to_string() {
+                    any = tell(finding(kept, nature(kept), What::MemberOrder));
+                }
                 // What differs in nothing stays as it was written.
                 let answer = if any { merged } else { kept.answer.clone() };
                 answers.push(Kept { answer, ..kept.clone() });

@@ -24,7 +24,7 @@ pub use compare::{Compared, Finding, Nature, What, compare};
 pub use diff::{Change, Difference, differences, merge};
 pub use doc::{leaves, pretty, pretty_text};
 pub use propose::{Proposal, proposals};
-pub use redact::{Rule, Rules, Shares};
+pub use redact::{Idle, Rule, Rules, Shares};
 pub use rule_file::{FILE as REDACTIONS, RuleFile, RuleFileError};
 pub use store::{Recorded, Store, StoreError};
 pub use take::{TakeError, Taken, take};

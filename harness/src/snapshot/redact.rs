@@ -5,7 +5,10 @@
 //! answer differ, and one that is taken away shows all that it hid. Each rule is applied until it and those before it
 //! change nothing more: that makes the second time harmless, whatever the rules do to each other's words.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use globset::GlobMatcher;
 use regex::Regex;
@@ -56,6 +59,27 @@ pub(super) enum Look {
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     list: Vec<Rule>,
+    /// How many of them are built in.
+    built_in: usize,
+    /// What those of the user met so far, by their numbers.
+    met: Arc<Mutex<Met>>,
+}
+
+#[derive(Debug, Default)]
+struct Met {
+    /// There was an answer for them.
+    answers: BTreeSet<usize>,
+    /// There was something to mask in it.
+    places: BTreeSet<usize>,
+}
+
+/// A rule of the user's that had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// No answer has such a name.
+    NoAnswer,
+    /// Nothing in the answers is what it would mask.
+    Nothing,
 }
 
 /// How much is masked, and by which word.
@@ -70,13 +94,30 @@ impl Rules {
     /// Those that are built in, with the paths of this process, and then these.
     pub fn with(own: Vec<Rule>) -> Self {
         let mut list = super::typed::built_in(&super::typed::Places::of_this_process());
+        let built_in = list.len();
         list.extend(own);
-        Self { list }
+        Self { list, built_in, met: Arc::default() }
     }
 
     /// These alone.
     pub fn only(list: Vec<Rule>) -> Self {
-        Self { list }
+        Self { list, ..Self::default() }
+    }
+
+    /// Those of the user's rules, by their numbers, that had no effect on what they were held against until now.
+    pub fn idle(&self) -> Vec<(usize, Idle)> {
+        let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.list.iter().enumerate().skip(self.built_in);
+        own.filter_map(|(at, rule)| {
+            let answer = matches!(rule.what, Target::Answer);
+            let idle = match (met.answers.contains(&at), met.places.contains(&at) || answer) {
+                (true, true) => return None,
+                (true, false) => Idle::Nothing,
+                (false, _) => Idle::NoAnswer,
+            };
+            Some((at - self.built_in, idle))
+        })
+        .collect()
     }
 
     pub fn view(&self, view: &mut View) {
@@ -86,7 +127,11 @@ impl Rules {
 
     /// Whether an answer is not to be asked for.
     pub fn leaves_out(&self, name: &str) -> bool {
-        self.list.iter().any(|rule| matches!(rule.what, Target::Answer) && rule.is_for(name))
+        let found = self.list.iter().position(|rule| matches!(rule.what, Target::Answer) && rule.is_for(name));
+        if let Some(at) = found {
+            self.met.lock().unwrap_or_else(PoisonError::into_inner).answers.insert(at);
+        }
+        found.is_some()
     }
 
     pub fn answer(&self, kept: &mut Kept) {
@@ -95,6 +140,7 @@ impl Rules {
         let first = kept.repeats().map(str::to_owned);
         let name = kept.name.clone();
         let named = |rule: &Rule| rule.is_for(&name) || first.as_ref().is_some_and(|first| rule.is_for(first));
+        self.note(kept, named);
         for last in 0..self.list.len() {
             let apply =
                 |rule: &Rule, answer: &mut Json| (rule.definitions || !definition) && named(rule) && rule.apply(answer);
@@ -104,6 +150,19 @@ impl Rules {
             }
             let upto = self.list.get(..=last).unwrap_or_default();
             while upto.iter().fold(false, |changed, rule| changed | apply(rule, &mut kept.answer)) {}
+        }
+        self.note(kept, named);
+    }
+
+    /// Notes what the user's rules find in an answer: before it is masked, and then, as a rule may need what another one did
+    /// and what was kept is masked already.
+    fn note(&self, kept: &mut Kept, named: impl Fn(&Rule) -> bool) {
+        for (at, rule) in self.list.iter().enumerate().skip(self.built_in).filter(|(_, rule)| named(rule)) {
+            let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+            met.answers.insert(at);
+            if !met.places.contains(&at) && rule.finds(&mut kept.answer) {
+                met.places.insert(at);
+            }
         }
     }
 }
@@ -127,6 +186,33 @@ impl Rule {
                 !sorted
             }),
         }
+    }
+
+    /// Whether there is something that it masks, or has masked.
+    fn finds(&self, answer: &mut Json) -> bool {
+        let mut found = false;
+        match &self.what {
+            Target::Answer | Target::Member { .. } => {}
+            Target::Text(regex) => {
+                texts(answer, &mut |text| {
+                    found |= masked(text, regex, &self.word).is_some() || words(text).any(|word| word == self.word);
+                    None
+                });
+            }
+            Target::Place(tokens) => {
+                each(answer, tokens, &mut |_| {
+                    found = true;
+                    false
+                });
+            }
+            Target::Order(tokens) => {
+                each(answer, tokens, &mut |json| {
+                    found |= matches!(json.kind, JsonKind::Array(_));
+                    false
+                });
+            }
+        }
+        found
     }
 
     fn named(&self, json: &mut Json, names: &Regex, look: &Look) -> bool {
@@ -301,6 +387,37 @@ mod tests {
         let mut again = Kept { name: "tools/list, asked again".to_owned(), ..kept("tools/list", answer) };
         rules.answer(&mut again);
         assert!(again.answer.to_string().contains("wait ‹n›"));
+    }
+
+    #[test]
+    fn rules_without_effect_are_known() {
+        let glob = |glob: &str| Some(globset::Glob::new(glob).unwrap().compile_matcher());
+        let place = |pointer: &str| Rule {
+            word: "x".to_owned(),
+            answers: None,
+            definitions: true,
+            what: Target::Place(super::super::doc::tokens(pointer)),
+        };
+        let leave_out = |name: &str| Rule { answers: glob(name), what: Target::Answer, ..place("") };
+        let rules = Rules::with(vec![
+            place("/result/a"),
+            place("/result/b"),
+            text_rule("build-[0-9]+", "build"),
+            text_rule("never", "never"),
+            Rule { answers: glob("other *"), ..place("/result/a") },
+            leave_out("left *"),
+            leave_out("nobody *"),
+        ]);
+        assert!(rules.leaves_out("left out"));
+        let mut kept = kept("tools/call", r#"{"result":{"a":"build-7"}}"#);
+        rules.answer(&mut kept);
+        let idle = [(1, Idle::Nothing), (3, Idle::Nothing), (4, Idle::NoAnswer), (6, Idle::NoAnswer)];
+        assert_eq!(rules.idle(), idle);
+        // What was kept is masked already.
+        let again = Rules::with(vec![place("/result/a"), text_rule("build-[0-9]+", "build"), place("/result/b")]);
+        let mut stored = super::tests::kept("tools/call", r#"{"result":{"a":"‹x›","c":"‹build›"}}"#);
+        again.answer(&mut stored);
+        assert_eq!(again.idle(), [(2, Idle::Nothing)]);
     }
 
     proptest! {

@@ -35,6 +35,8 @@ const HEAD: &str = "\
 pub struct RuleFile {
     text: String,
     pub rules: Vec<Rule>,
+    /// The line at which each of them begins.
+    pub lines: Vec<usize>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +81,7 @@ impl RuleFile {
             Ok(file) => file,
             Err(error) => return Err(RuleFileError::Toml { path: path.to_owned(), text, error: Box::new(error) }),
         };
-        let mut rules = Vec::new();
+        let (mut rules, mut lines) = (Vec::new(), Vec::new());
         for raw in &file.redaction {
             let line = text.get(..raw.span().start).unwrap_or_default().matches('\n').count() + 1;
             let bad = |(message, help): (String, &str)| RuleFileError::Rule {
@@ -89,8 +91,9 @@ impl RuleFile {
                 help: help.to_owned(),
             };
             rules.push(rule(raw.get_ref()).map_err(bad)?);
+            lines.push(line);
         }
-        Ok(Self { text, rules })
+        Ok(Self { text, rules, lines })
     }
 
     /// The file with these rules at its end.
@@ -140,6 +143,9 @@ fn rule(raw: &Raw) -> Result<Rule, (String, &'static str)> {
         (Some(Ignore::Answer), ..) => {
             let help = "name it by answer = \"…\", without pointer and regex";
             return Err(("which answer is to be left out?".to_owned(), help));
+        }
+        (None, None, Some(regex)) if regex.is_empty() => {
+            return Err(("regex is empty and matches nothing".to_owned(), "say which part of a text varies"));
         }
         (None, None, Some(regex)) => {
             let bad = |error: regex::Error| {
@@ -203,6 +209,7 @@ mod tests {
             ("ignore = \"order\"", "the order of what?"),
             ("ignore = \"answer\"", "which answer"),
             ("regex = \"a\"\nas = \"‹a›\"", "cannot stand in the place"),
+            ("regex = \"\"", "regex is empty"),
             ("regexp = \"a\"", "unknown field `regexp`"),
         ] {
             assert!(rule(members).contains(told), "{}", rule(members));

@@ -52,18 +52,18 @@ pub enum StoreError {
     Nothing(PathBuf),
     #[error("{} is no folder\n  name another one by --dir", .0.display())]
     NoFolder(PathBuf),
-    #[error("{} {reason}\n  take it out of version control again, or record anew: mcp-conform snapshot record --force", .path.display())]
+    #[error("{} {reason}\n  restore it from version control (git restore), or record anew: mcp-conform snapshot record --force", .path.display())]
     Format { path: PathBuf, reason: String },
     #[error(
         "{} is not as mcp-conform wrote it: it was edited or merged by hand, or only a part of a record is there\n  \
-         take the folder out of version control again, or record anew: mcp-conform snapshot record --force; what is not to be \
-         compared belongs in {}",
+         restore the folder from version control (git restore), or record anew: mcp-conform snapshot record --force; what is \
+         not to be compared belongs in {}",
         .0.display(), rule_file::FILE
     )]
     Altered(PathBuf),
     #[error(
         "{} belongs to the record and is not there\n  \
-         take it out of version control again, or record anew: mcp-conform snapshot record --force",
+         restore it from version control (git restore), or record anew: mcp-conform snapshot record --force",
         .0.display()
     )]
     Missing(PathBuf),

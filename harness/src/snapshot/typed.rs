@@ -113,6 +113,14 @@ pub(super) fn built_in(places: &Places) -> Vec<Rule> {
         let what = Target::Place(super::doc::tokens(&format!("/result/{place}/version")));
         out.push(Rule { word: "version".to_owned(), answers: None, definitions: true, what });
     }
+    // What we set in the environment of each process, which a server may show.
+    if let Some(name) = crate::process::MARK {
+        let shown = format!(r#"\b{name}["']?\s*[=:]\s*["']?([0-9]+-[0-9]+)\b"#);
+        let shown = Regex::new(&shown).map(Target::Text);
+        let member = Regex::new(&format!("^{name}$")).map(|names| Target::Member { names, value: Look::Any });
+        let rule = |what| Rule { word: "process".to_owned(), answers: None, definitions: true, what };
+        out.extend([shown, member].into_iter().flatten().map(rule));
+    }
     out
 }
 
@@ -148,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_expression_is_read() {
-        assert_eq!(built_in(&Places::default()).len(), 19);
+        assert_eq!(built_in(&Places::default()).len(), if cfg!(target_os = "linux") { 21 } else { 19 });
     }
 
     #[test]

@@ -93,6 +93,10 @@ fn init_writes_what_run_reads_and_nothing_over_what_is_there() {
     let ran = cli.judge(&["--case", "ping"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     cli.run(["init", "--server", "x"]).refused(&["is there already", "--force"]);
+    let unsound = |flag: &str, text: &str| cli.run(["init", "--force", "--yes", flag, text]);
+    unsound("--tools", "get[*").refused(&["--tools get[*", "write a glob"]);
+    unsound("--server", "node \"oops'").refused(&["--server"]);
+    unsound("--server", "").refused(&["--server"]);
     assert!(cli.read("mcp-conform.toml").contains("reference-server"), "nothing was written over");
     assert_eq!(cli.run(["init", "--url", "http://127.0.0.1:1/mcp", "--force"]).code, Some(0));
     assert!(cli.read("mcp-conform.toml").contains("url = \"http://127.0.0.1:1/mcp\""));

@@ -72,7 +72,7 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         cli.run([&["fuzz", "--server", &server][..], args].concat()).refused(told);
     };
     refused(&["--for", "never"], &["is no time", "8h"]);
-    refused(&["--trace", "x"], &["--trace is for a run"]);
+    refused(&["--trace", "x"], &["--trace is for mcp-conform run"]);
     refused(&["--max-time", "3"], &["give --for"]);
     refused(&["--baseline", "x"], &["--baseline is for mcp-conform run"]);
     refused(&["--corpus", "nowhere"], &["is no folder"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::fixture::{BINARY, Cli, reference};
+use crate::fixture::{BINARY, Cli, Ran, reference};
 
 /// A text without what a server makes anew each time, and without where it was folded.
 pub(crate) fn steady(text: &str) -> String {
@@ -38,6 +38,8 @@ fn the_shell_line_of_a_finding_shows_it() {
         ("unknown-session-served", "session-*"),
         ("own-state-refused", "round-trip"),
         ("next-page-refused", "tools-list-walk"),
+        ("origin-not-checked", "origin-at-initialize"),
+        ("replay-every-stream", "stream-begins-and-resumes"),
     ] {
         let cli = Cli::new().with("PATH", &path());
         cli.run(["run", "--demo", "--fault", fault, "--case", case, "--report", "json:out.json"]);
@@ -55,7 +57,16 @@ fn the_shell_line_of_a_finding_shows_it() {
             }
             let line = finding["evidence"]["by_hand"].as_str().unwrap();
             assert!(!line.contains(BINARY), "a path of this machine: {line}");
-            let shown = cli.finish(cli.shell(line).spawn().unwrap()).stdout;
+            let Ran { stdout: shown, stderr, .. } = cli.finish(cli.shell(line).spawn().unwrap());
+            assert!(!stderr.contains("No such process"), "{stderr}\n{line}");
+            for (name, id) in [("mcp-session-id: ", 16), ("last-event-id: ", 1)] {
+                let values = line.to_lowercase();
+                let literal = values.split(name).skip(1).any(|rest| {
+                    let value: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+                    value.len() >= id && value != "6d63702d-636f-4e66-9f72-6d0000000000"
+                });
+                assert!(!literal, "a {name} of the run that is over: {line}");
+            }
             let (wanted, shown) = (steady(received), steady(&shown));
             assert!(shown.contains(&wanted), "{fault}: {wanted}\nis not in\n{shown}\n{line}");
             ran.push((place.0.to_owned(), place.1.to_owned()));

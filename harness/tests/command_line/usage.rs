@@ -100,7 +100,10 @@ fn arguments_of_tools() {
 fn outputs_that_cannot_be_written_are_told_before_the_run() {
     let server = ["--server", TELLTALE];
     let with = |args: &[&str], told: &[&str]| refuses(&[&server[..], args].concat(), told);
-    with(&["--report", "json:nowhere/out.json"], &["nowhere/out.json cannot be written", "--report another place"]);
+    with(
+        &["--report", "json:nowhere/out.json"],
+        &["nowhere/out.json cannot be written", "make the folder nowhere first", "--report another place"],
+    );
     with(&["--report", "json:."], &["cannot be written"]);
     with(&["--report", "json", "--report", "markdown"], &["2 reports want standard output", "FORMAT:PATH"]);
     with(&["--report", "json:a", "--report", "markdown:a"], &["two reports want a"]);
