@@ -100,10 +100,14 @@ impl Draft {
         }
     }
 
-    /// Leaves out so many members, from the first on.
+    /// Leaves out so many members of an object, from the first on. What is no object stays as it is.
     pub fn drop_first(&mut self, count: usize) {
-        let members = self.members();
-        members.drain(..count.min(members.len()));
+        if count > 0 {
+            self.open();
+        }
+        if let Self::Object(members) = self {
+            members.drain(..count.min(members.len()));
+        }
     }
 
     fn members(&mut self) -> &mut Vec<(String, Draft)> {
