@@ -31,6 +31,9 @@ const MOST_READS: usize = 5;
 const MOST_ROUNDS: usize = 5;
 /// How long after its call an announcement of a changed list is waited for.
 const ANNOUNCED: Duration = Duration::from_millis(500);
+/// The same as a multiple of what the slowest plain request took, and the most that it comes to.
+const SLOW: u32 = 10;
+const MOST_ANNOUNCED: Duration = Duration::from_secs(5);
 /// How many calls an announcement may be late.
 const LATE_BY: usize = 6;
 /// What the last calls are waited for, in graces: 1.5 s of the plain deadlines. A tool that works longer is slow.
@@ -360,7 +363,9 @@ async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(
         return;
     }
     let position = |event: &std::sync::Arc<crate::trace::Event>| is_announced(event).map(|()| event.seq);
-    let left = ANNOUNCED.saturating_sub(since.elapsed());
+    // A server that is slow all over announces late, too.
+    let time = ANNOUNCED.max((surface.slowest * SLOW).min(MOST_ANNOUNCED));
+    let left = time.saturating_sub(since.elapsed());
     let what = "an announcement that the list of tools has changed";
     let Some(announced) = talk.message(*from, what, Some(left), position).await else { return };
     let before = called.iter().rev().filter(|(_, event)| *event < announced);
@@ -372,7 +377,7 @@ async fn confirm_changes(talk: &Conversation, surface: &mut Surface, called: &[(
         let params = json!({"name": facts.name(), "arguments": facts.arguments});
         let call = Call { method: "tools/call".to_owned(), params: Some(params.into()), ..Call::default() };
         let Ok((ticket, _)) = talk.request(call, None).await else { continue };
-        facts.changes_list = talk.message(ticket.event, what, Some(ANNOUNCED), is_announced).await.is_some();
+        facts.changes_list = talk.message(ticket.event, what, Some(time), is_announced).await.is_some();
         if facts.changes_list {
             return;
         }

@@ -223,6 +223,18 @@ impl Stage {
         if slowest.is_zero() { answer } else { (slowest * FACTOR).max(LEAST).min(answer) }
     }
 
+    /// A short deadline of a script, stretched where plain requests take long: what is slow all over is no silence. The
+    /// shortest ones are pauses and stay as they are.
+    pub fn stretched(&self, within: Duration) -> Duration {
+        const FACTOR: u32 = 4;
+        const PAUSE: Duration = Duration::from_millis(100);
+        if within <= PAUSE {
+            within
+        } else {
+            within.max((self.surface().slowest * FACTOR).min(self.bench.deadlines.answer))
+        }
+    }
+
     /// Sees whether the server ends after requests that have nothing odd: then its end after an odd one says nothing of that.
     pub async fn look_if_frail(&self) {
         self.frail.get_or_init(|| self.ends_by_itself()).await;

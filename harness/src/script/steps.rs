@@ -140,8 +140,9 @@ impl Player<'_> {
                 let from = asked.as_ref().map_or(0, |handle| handle.ticket.event);
                 let values = round.values.clone();
                 let ticket = asked.as_ref().map(|handle| handle.ticket.clone());
+                let within = step.within.map(|within| self.stage.stretched(within));
                 let found = talk
-                    .message(from, "a message of the server", step.within, |event| {
+                    .message(from, "a message of the server", within, |event| {
                         let view = event.message().filter(|view| view.direction == Direction::In)?;
                         let json = view.frame.json.as_ref()?;
                         if let Some(ticket) = &ticket
@@ -415,7 +416,8 @@ impl Player<'_> {
         // What had not come by an earlier deadline may have come since, or come now.
         if handle.answer.as_ref().is_none_or(|answer| answer.kind == AnswerKind::Silence) {
             let odd = handle.call.as_ref().is_some_and(|call| plain(call).is_none());
-            let time = within.or_else(|| odd.then(|| self.stage.odd_deadline()));
+            let short = within.map(|within| self.stage.stretched(within));
+            let time = short.or_else(|| odd.then(|| self.stage.odd_deadline()));
             let answer = handle.talk.answer(&handle.ticket, time).await;
             match handle.call.as_ref().and_then(plain) {
                 Some(key) if answer.kind != AnswerKind::Silence => self.stage.note_answer(&key),
