@@ -103,9 +103,10 @@ impl Lane {
             }
             let Some(key) = seen.answer.and_then(|answer| answer.request) else { continue };
             let Some(sent) = self.judge.context().request(key).map(|request| request.event) else { continue };
+            let Some(step) = self.waiting.remove(&sent) else { continue };
+            // A second answer tells nothing more of what was read.
             let later = self.cancelled.values_mut().filter(|(cancelled, _)| *cancelled < sent);
             later.for_each(|(_, answers)| *answers += 1);
-            let Some(step) = self.waiting.remove(&sent) else { continue };
             if let (Era::Modern, Some(id)) = (self.talk.era(), self.ids.get(&step)) {
                 self.burnt.remove(&loose(id));
             }

@@ -17,7 +17,7 @@ use super::{
     place::Place,
     play::{Haste, Life},
     script::script,
-    shrink::{Attempt, shrink},
+    shrink::{Attempt, fewer, shrink},
 };
 use crate::{
     script::{Sources, evidence},
@@ -159,14 +159,19 @@ impl Campaign {
         // Most attempts end with waiting for what does not come. A short wait may take what is slow for silence, which the
         // confirmation tells.
         trial.patience = (trial.place.ground.surface.slowest * 10).max(QUICK).min(patience);
-        let mut small = shrink(&whole, trial).await;
-        (trial.patience, trial.tries) = (patience, 1);
-        let mut seen = self.confirm(trial, &small).await;
-        if seen.0 < seen.1 && trial.kind.is_of_time() && small != whole {
+        let small = if trial.kind.is_of_time() {
+            // Fewer messages take as long as many; a shorter value may take less, and be no silence any more.
+            let mut few = whole.clone();
+            fewer(&mut few, trial).await;
+            trial.patience = patience;
+            let (seen, attempts) = self.confirm(trial, &few).await;
             (trial.left, trial.until) = (self.attempts(), Instant::now() + self.longest());
-            small = shrink(&whole, trial).await;
-            seen = self.confirm(trial, &small).await;
-        }
+            shrink(if seen == attempts { &few } else { &whole }, trial).await
+        } else {
+            shrink(&whole, trial).await
+        };
+        (trial.patience, trial.tries) = (patience, 1);
+        let seen = self.confirm(trial, &small).await;
         (small, seen)
     }
 

@@ -17,13 +17,7 @@ pub(super) async fn shrink(input: &Input, attempt: &mut impl Attempt) -> Input {
     // What is smaller opens new ways; the number of attempts is what ends it.
     for _ in 0..3 {
         let before = best.clone();
-        messages(&mut best, attempt).await;
-        let few = best.clone();
-        plain(&mut best, attempt).await;
-        if best != few {
-            // What does not depend on several conversations or on what is in flight needs fewer messages.
-            messages(&mut best, attempt).await;
-        }
+        fewer(&mut best, attempt).await;
         nodes(&mut best, attempt).await;
         bytes(&mut best, attempt).await;
         if best == before {
@@ -31,6 +25,17 @@ pub(super) async fn shrink(input: &Input, attempt: &mut impl Attempt) -> Input {
         }
     }
     best
+}
+
+/// Fewer and plainer messages, whose values stay.
+pub(super) async fn fewer(best: &mut Input, attempt: &mut impl Attempt) {
+    messages(best, attempt).await;
+    let few = best.clone();
+    plain(best, attempt).await;
+    if *best != few {
+        // What does not depend on several conversations or on what is in flight needs fewer messages.
+        messages(best, attempt).await;
+    }
 }
 
 async fn take(best: &mut Input, smaller: Input, attempt: &mut impl Attempt) -> Option<bool> {
