@@ -224,8 +224,7 @@ table! {
     NextStreamReplayed "next-stream-replayed" [Legacy] [Http] 3 Astray
         "Behind the last event of a stream that has ended, the events of the next stream are replayed."
         after "modelcontextprotocol/servers#4099";
-    // Two subscriptions, the end of one, a change, and between them an answer: nothing else tells that the end was read.
-    OldestListensOn "oldest-listens-on" [Modern] [Stdio] 5 Astray
+    OldestListensOn "oldest-listens-on" [Modern] [Stdio] 4 Astray
         "Ending the older of two subscriptions to the same things ends the newer one.";
     ListenersHoldProcess "listeners-hold-process" [Modern] [Stdio] 2 UncleanExit
         "With two subscriptions open the process does not end with its input."
