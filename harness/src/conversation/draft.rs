@@ -203,6 +203,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_first_members_are_left_out_and_what_is_no_object_stays() {
+        let left = |value: serde_json::Value, count: usize| {
+            let mut draft: Draft = value.into();
+            draft.drop_first(count);
+            draft.text()
+        };
+        assert_eq!(left(json!({"a": 1, "b": 2, "c": 3}), 2), r#"{"c":3}"#);
+        assert_eq!(left(json!({"a": 1}), 9), "{}");
+        for (count, value) in [(0, json!(7)), (1, json!(7)), (1, json!([1, 2])), (0, json!({"a": 1}))] {
+            assert_eq!(left(value.clone(), count), value.to_string());
+        }
+    }
+
+    #[test]
     fn raw_pieces_go_out_as_they_stand() {
         let mut draft = Draft::object();
         draft.insert("id", Draft::Raw("9007199254740993".to_owned()));

@@ -108,7 +108,7 @@ impl Campaign {
         if suspicion.kind == Kind::Lost && self.takes_its_time(place, &suspicion, input).await {
             return self.forget(&suspicion);
         }
-        let mut trial = self.trial(place, &suspicion);
+        let mut trial = self.trial(place, suspicion.key(), suspicion.kind);
         let found = self.reproduce(&mut trial, input, history).await;
         let Some((whole, before)) = found else {
             return self.not_again(place, suspicion, input, &first_events, after);
@@ -131,12 +131,12 @@ impl Campaign {
         self.write(place, finding, &suspicion, &events);
     }
 
-    fn trial<'a>(&'a self, place: &'a Arc<Place>, suspicion: &Suspicion) -> Trial<'a> {
+    fn trial<'a>(&'a self, place: &'a Arc<Place>, key: String, kind: Kind) -> Trial<'a> {
         Trial {
             campaign: self,
             place,
-            key: suspicion.key(),
-            kind: suspicion.kind,
+            key,
+            kind,
             patience: self.patience(place),
             left: self.attempts(),
             until: Instant::now() + self.longest(),
@@ -159,25 +159,34 @@ impl Campaign {
         // Most attempts end with waiting for what does not come. A short wait may take what is slow for silence, which the
         // confirmation tells.
         trial.patience = (trial.place.ground.surface.slowest * 10).max(QUICK).min(patience);
-        let small = if trial.kind.is_of_time() {
-            // Fewer messages take as long as many; a shorter value may take less, and be no silence any more.
-            let mut few = whole.clone();
-            fewer(&mut few, trial).await;
-            trial.patience = patience;
-            let (seen, attempts) = self.confirm(trial, &few).await;
-            (trial.left, trial.until) = (self.attempts(), Instant::now() + self.longest());
-            shrink(if seen == attempts { &few } else { &whole }, trial).await
-        } else {
-            shrink(&whole, trial).await
-        };
-        (trial.patience, trial.tries) = (patience, 1);
+        if !trial.kind.is_of_time() {
+            let small = shrink(&whole, trial).await;
+            (trial.patience, trial.tries) = (patience, 1);
+            let seen = self.confirm(trial, &small).await;
+            return (small, seen);
+        }
+        // Fewer messages take as long as many; a shorter value may take less, and be no silence any more.
+        let mut few = whole.clone();
+        fewer(&mut few, trial).await;
+        trial.patience = patience;
+        let few_seen = self.confirm(trial, &few).await;
+        let sure = few_seen.0 == few_seen.1;
+        (trial.left, trial.until) = (self.attempts(), Instant::now() + self.longest());
+        let small = shrink(if sure { &few } else { &whole }, trial).await;
+        trial.tries = 1;
         let seen = self.confirm(trial, &small).await;
-        (small, seen)
+        if !sure || seen.0 == seen.1 {
+            return (small, seen);
+        }
+        // One that is only just silent long enough must not cost the finding; its trace is that of what is kept.
+        (trial.left, trial.until) = (1, Instant::now() + self.longest());
+        let _ = trial.shows(&few).await;
+        (few, few_seen)
     }
 
     /// Makes a finding anew from another input that shows the same, and keeps what is surer and smaller.
     async fn improve(&self, place: &Arc<Place>, suspicion: Suspicion, input: &Arc<Input>, earlier: Finding) {
-        let mut trial = self.trial(place, &suspicion);
+        let mut trial = self.trial(place, suspicion.key(), suspicion.kind);
         if !trial.shows(input).await.unwrap_or(false) {
             return;
         }
@@ -185,10 +194,12 @@ impl Campaign {
         let Some(Showing { suspicion, events }) = trial.last else { return };
         let Some(suspicion) = self.weighed_against_time(place, suspicion, &small).await else { return };
         let suspicion = Suspicion { verdict: suspicion.verdict.max(earlier.verdict), ..suspicion };
+        // Another worker may have made it better since.
+        let key = suspicion.key();
+        let earlier = self.known().findings.iter().find(|finding| finding.key == key).cloned().unwrap_or(earlier);
         let sure = |seen: u32, attempts: u32| u64::from(seen) * 100 / u64::from(attempts.max(1));
         let (new, old) = (sure(seen, attempts), sure(earlier.seen, earlier.attempts));
-        let better = new > old || (new == old && small.messages() < earlier.messages);
-        if seen == 0 || new < old || !better {
+        if new < old || (new == old && small.messages() >= earlier.messages) {
             return;
         }
         let after = (earlier.after_inputs, earlier.after_s);
@@ -277,8 +288,12 @@ impl Campaign {
             return Some(suspicion);
         }
         let long = self.bench.deadlines.answer.max(self.patience(place) * 2);
-        let mut trial =
-            Trial { patience: long, left: 1, fresh: self.keeper.restarts(), ..self.trial(place, &suspicion) };
+        let mut trial = Trial {
+            patience: long,
+            left: 1,
+            fresh: self.keeper.restarts(),
+            ..self.trial(place, suspicion.key(), suspicion.kind)
+        };
         let still = trial.shows(small).await.unwrap_or(false);
         if suspicion.kind == Kind::Hang {
             let seconds = self.patience(place).as_secs_f64();
@@ -325,16 +340,10 @@ impl Campaign {
             _ => self.patience(place),
         };
         let mut trial = Trial {
-            campaign: self,
-            place,
-            key: finding.key.clone(),
-            kind: finding.kind,
             patience,
             left: self.options.confirm,
-            until: Instant::now() + self.longest(),
             fresh: self.keeper.restarts(),
-            tries: 1,
-            last: None,
+            ..self.trial(place, finding.key.clone(), finding.kind)
         };
         Some(self.confirm(&mut trial, &finding.input).await)
     }
