@@ -223,16 +223,9 @@ impl Stage {
         if slowest.is_zero() { answer } else { (slowest * FACTOR).max(LEAST).min(answer) }
     }
 
-    /// A short deadline of a script, stretched where plain requests take long: what is slow all over is no silence. The
-    /// shortest ones are pauses and stay as they are.
+    /// A short deadline of a script, stretched where plain requests take long here.
     pub fn stretched(&self, within: Duration) -> Duration {
-        const FACTOR: u32 = 4;
-        const PAUSE: Duration = Duration::from_millis(100);
-        if within <= PAUSE {
-            within
-        } else {
-            within.max((self.surface().slowest * FACTOR).min(self.bench.deadlines.answer))
-        }
+        stretched(within, self.surface().slowest, self.bench.deadlines.answer)
     }
 
     /// Sees whether the server ends after requests that have nothing odd: then its end after an odd one says nothing of that.
@@ -287,5 +280,29 @@ fn key(opening: &Opening) -> String {
     match opening.era {
         Era::Legacy => format!("{} {} {capabilities} {}", opening.era, opening.version(), opening.policy.key()),
         Era::Modern => format!("{} {}", opening.era, opening.version()),
+    }
+}
+
+/// What is slow all over is no silence: so much longer than a plain request took, and no longer than the deadline of an
+/// answer. The shortest ones are pauses and stay as they are.
+fn stretched(within: Duration, slowest: Duration, answer: Duration) -> Duration {
+    const FACTOR: u32 = 4;
+    const PAUSE: Duration = Duration::from_millis(100);
+    if within <= PAUSE { within } else { within.max((slowest * FACTOR).min(answer)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_deadline_grows_with_what_plain_requests_take_and_no_further_than_the_deadline() {
+        let ms = Duration::from_millis;
+        let (half, answer) = (ms(500), ms(10_000));
+        assert_eq!(stretched(half, ms(20), answer), half, "a quick server");
+        assert_eq!(stretched(half, ms(400), answer), ms(1_600), "a slow one");
+        assert_eq!(stretched(half, ms(9_000), answer), answer);
+        assert_eq!(stretched(ms(60_000), ms(9_000), answer), ms(60_000), "never shorter than the script has it");
+        assert_eq!(stretched(ms(50), ms(9_000), answer), ms(50), "a pause");
     }
 }
