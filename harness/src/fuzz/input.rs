@@ -284,6 +284,18 @@ impl Input {
         Self { era: self.era, manner: self.manner, steps }
     }
 
+    /// A step left out, and what needed it made to need an earlier one instead.
+    pub fn merged(&self, at: usize, earlier: usize) -> Self {
+        let place = |of: usize| match of {
+            of if of == at => Some(earlier),
+            of if of > at => Some(of - 1),
+            of => Some(of),
+        };
+        let rest = self.steps.iter().enumerate().filter(|(index, _)| *index != at);
+        let steps = rest.filter_map(|(_, step)| step.renumbered(&place)).collect();
+        Self { era: self.era, manner: self.manner, steps }
+    }
+
     /// One input after the other, as one.
     pub fn then(&mut self, other: &Input) {
         let shift = self.steps.len();

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{
     lane::{Lane, loose},
     outcome::{Astray, Breach, Class, Gone, Outcome, Played, Way, class_of},
+    play::PROOFS,
 };
 use crate::{
     rules::{Shape, Violation},
@@ -83,7 +84,8 @@ impl Lane {
                 let tag = seen.get("/params/_meta/io.modelcontextprotocol~1subscriptionId").map(Json::to_string);
                 // An acknowledgement may be under way when the cancellation comes.
                 let tag = tag.filter(|_| method != "notifications/subscriptions/acknowledged");
-                if let Some((sent, 2..)) = tag.and_then(|tag| self.cancelled.get(&tag).copied()) {
+                let cancelled = tag.and_then(|tag| self.cancelled.get(&tag).copied());
+                if let Some((sent, _)) = cancelled.filter(|(_, proofs)| *proofs >= PROOFS) {
                     let (method, received) = (method.to_owned(), event.seq);
                     played.astray.push(Astray { lane: self.number, way: Way::Cancelled, method, sent, received });
                 }

@@ -25,6 +25,9 @@ pub(super) const MOST_LANES: usize = 3;
 /// Until a tool that takes its time is at work.
 const BEGUN: Duration = Duration::from_millis(1);
 
+/// Answers to what was asked after the cancellation of a subscription, by which it counts as read.
+pub(super) const PROOFS: u32 = 2;
+
 /// What becomes of tools that take their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Haste {
@@ -111,7 +114,9 @@ impl Life {
                     break;
                 }
             };
+            let ended = lane.cancelled.len();
             let sent = lane.act(&step.act, index, input, &mut played).await;
+            let ended = lane.cancelled.len() > ended;
             odd |= sent.is_ok_and(|it| it.odd);
             played.hand_on(index, &step.needs());
             let outcome = played.outcomes.get_mut(index);
@@ -139,6 +144,12 @@ impl Life {
                     other || !lane.waiting.values().any(|step| *step == index)
                 })
                 .await;
+                if ended {
+                    // A cancellation has no answer: those to what is asked after it show that it was read.
+                    for _ in 0..PROOFS {
+                        self.survives(on, patience, &mut played).await;
+                    }
+                }
             }
         }
         // What is still said of cancelled calls is to come now, and not as if the next input had brought it about.

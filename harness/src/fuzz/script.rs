@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     input::{self, Act, Input, Manner, Message, Octets, Retry},
     oracle::{Kind, Suspicion},
+    play::PROOFS,
 };
 use crate::{conversation::all_capabilities, trace::Transport};
 
@@ -280,7 +281,7 @@ impl Writer<'_> {
                 self.steps.insert(at.min(self.steps.len()), json!({ "expect_nothing": watch }));
                 if self.astray.is_some() {
                     let ping = json!({"request": {"method": "server/discover"}});
-                    self.steps.splice(at..at, [ping.clone(), ping]);
+                    self.steps.splice(at..at, std::iter::repeat_n(ping, PROOFS as usize));
                 }
             }
             _ => {

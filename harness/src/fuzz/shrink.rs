@@ -36,6 +36,7 @@ pub(super) async fn fewer(best: &mut Input, attempt: &mut impl Attempt) {
         // What does not depend on several conversations or on what is in flight needs fewer messages.
         messages(best, attempt).await;
     }
+    alike(best, attempt).await;
 }
 
 async fn take(best: &mut Input, smaller: Input, attempt: &mut impl Attempt) -> Option<bool> {
@@ -61,6 +62,23 @@ async fn messages(best: &mut Input, attempt: &mut impl Attempt) {
             at = start.min(best.steps.len());
         }
         size = if size == 1 { 0 } else { size / 2 };
+    }
+}
+
+/// One step instead of two that say the same: what came of the second may come of the first as well.
+async fn alike(best: &mut Input, attempt: &mut impl Attempt) {
+    for at in (1..best.steps.len()).rev() {
+        for earlier in 0..at {
+            let same = best.steps.get(at).is_some_and(|step| best.steps.get(earlier) == Some(step));
+            if !same {
+                continue;
+            }
+            match take(best, best.merged(at, earlier), attempt).await {
+                None => return,
+                Some(true) => break,
+                Some(false) => {}
+            }
+        }
     }
 }
 
@@ -219,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fuzz::input::Step;
+    use crate::fuzz::input::{Retry, Step};
 
     struct Fake<F: FnMut(&Input) -> bool> {
         left: u32,
@@ -262,6 +280,19 @@ mod tests {
             let params = step.message().and_then(|it| it.params.clone()).unwrap();
             assert_eq!(params.to_string().matches(':').count(), 2, "{params}");
         }
+    }
+
+    #[tokio::test]
+    async fn one_of_two_alike_does_for_both() {
+        let call = || Step::request("tools/call", Some(json!({"name": "ask"})));
+        let retry = |of| Step::of(Act::Retry(Retry { of, state: None, responses: None, without: 0, name: None }));
+        let steps = vec![call(), call(), retry(0), retry(1), retry(3)];
+        let input = Input { era: Era::Modern, manner: Default::default(), steps };
+        let retries = |input: &Input| input.steps.iter().filter(|step| matches!(step.act, Act::Retry(_))).count();
+        let small = shrink(&input, &mut Fake { left: 1_000, shows: |input: &Input| retries(input) >= 3 }).await;
+        assert_eq!(small.messages(), 4);
+        // Nothing hangs in the air.
+        assert_eq!(small.mended(), small);
     }
 
     #[tokio::test]

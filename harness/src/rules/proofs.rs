@@ -891,7 +891,8 @@ fn sound_traces_have_occasions_and_no_violation() {
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}\n{observations:#?}");
         assert!(!observations.is_empty());
     }
-    for (kind, script) in INNOCENT.iter().chain(super::proofs_binary::INNOCENT).chain(super::proofs_names::INNOCENT) {
+    let more = [super::proofs_binary::INNOCENT, super::proofs_names::INNOCENT, super::proofs_streams::INNOCENT];
+    for (kind, script) in INNOCENT.iter().chain(more.into_iter().flatten()) {
         let observations = judge(&trace(kind, script));
         assert_eq!(broken(&observations), Vec::<String>::new(), "{kind}\n{script}");
     }

@@ -2,6 +2,34 @@
 
 type Proof = (&'static str, &'static str, &'static [&'static str]);
 
+/// What a client that uses one id twice at a time brings about.
+pub(super) const INNOCENT: &[(&str, &str)] = &[
+    (
+        "2025-11-25 http",
+        r#"get
+        1 200 sse
+        post {"jsonrpc":"2.0","id":1,"method":"a"}
+        2 200 sse
+        post {"jsonrpc":"2.0","id":1,"method":"b"}
+        3 200 sse
+        3 sse {"jsonrpc":"2.0","id":1,"result":{}}
+        1 sse {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ),
+    (
+        "2025-11-25 http",
+        r#"get
+        1 200 sse
+        post {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":"A"}}}
+        2 200 sse
+        post {"jsonrpc":"2.0","id":1,"method":"b"}
+        3 200 sse
+        1 sse {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"A","progress":1}}
+        3 sse {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"A","progress":2}}
+        3 sse {"jsonrpc":"2.0","id":1,"result":{}}
+        3 sse {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ),
+];
+
 pub(super) const BROKEN: &[Proof] = &[
     // progress
     (

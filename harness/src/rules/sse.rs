@@ -177,7 +177,9 @@ impl Sse {
     }
 
     fn on_post(&mut self, seen: &Seen<'_>, state: &ExchangeState, context: &Context, out: &mut Verdicts) {
-        if self.done.get(&state.exchange).is_some() {
+        // Which of two requests under one id a message is meant for is open.
+        let twins = state.requests.iter().any(|key| context.request(*key).is_some_and(|request| request.twin));
+        if self.done.get(&state.exchange).is_some() && !twins {
             let what = "a message after the response on the same stream";
             let breach = Breach::at(seen, "", what).about(state.requests.first().copied());
             let breach = if seen.answer.is_some() {
@@ -205,7 +207,8 @@ impl Sse {
                 .with_token(&token)
                 .find(|request| request.token.as_ref().is_some_and(|given| given.same(&token)));
             if let Some(request) = request {
-                let foreign = !own(request.key) && request.exchange != Some(state.exchange) && !request.shared_token;
+                let elsewhere = !own(request.key) && request.exchange != Some(state.exchange);
+                let foreign = elsewhere && !request.shared_token && !request.twin;
                 let what =
                     || format!("progress for the request {} on the stream of another", clip(&request.id.to_string()));
                 let pointer = "/params/progressToken";
@@ -230,19 +233,23 @@ fn on_get(seen: &Seen<'_>, state: &ExchangeState, context: &Context, out: &mut V
     if state.resumes {
         return;
     }
-    let response = matches!(seen.shape, Shape::Response { .. });
-    let breach = response.then(|| Breach::at(seen, "", "a response on a GET stream that resumes nothing"));
-    out.check(&NOT_ON_GET, context, breach);
-    if response {
+    if matches!(seen.shape, Shape::Response { .. }) {
+        // Of two requests under one id one takes the place of the other, with its stream.
+        let twin = seen.answer.and_then(|answer| context.request(answer.request?)).is_some_and(|request| request.twin);
+        if !twin {
+            let what = "a response on a GET stream that resumes nothing";
+            out.check(&NOT_ON_GET, context, Some(Breach::at(seen, "", what)));
+        }
         return;
     }
+    out.occasion(&NOT_ON_GET, context);
     let mut running = None;
     if seen.is_notification("notifications/progress") {
         let token = Id::of(seen.get("/params/progressToken"));
         let given = context.with_token(&token).find(|it| it.token.as_ref().is_some_and(|given| given.same(&token)));
         running = given.filter(|request| {
             let stream = request.exchange.and_then(|exchange| context.exchange(exchange)).is_some_and(is_stream);
-            request.answered.is_none() && stream && !request.shared_token
+            request.answered.is_none() && stream && !request.shared_token && !request.twin
         });
     }
     let breach = running.map(|request| {
