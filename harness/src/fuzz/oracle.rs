@@ -387,7 +387,9 @@ impl Eye {
         }
         if let Some(status) = outcome.status.filter(|status| *status >= 500 && ![501, 503, 505].contains(status)) {
             let words = format!("{subject} was answered with HTTP {status}");
-            out.push(self.own(Kind::ServerError, format!("{status} {subject}"), words, Verdict::Fail));
+            // What is under way when its session ends fails for that, whatever it asks for.
+            let place = if ends_session(input, index) { "beside DELETE" } else { subject.as_str() };
+            out.push(self.own(Kind::ServerError, format!("{status} {place}"), words, Verdict::Fail));
         }
         if let Some(text) = inside(outcome)
             && let Some(trace) = trace_in(&text)
@@ -479,7 +481,7 @@ impl Eye {
         let place = if astray.way == Way::Cancelled { String::new() } else { astray.method.clone() };
         let found = match Catalogue::get().row(id, self.revision) {
             Some(_) => self.of_row(Kind::Astray, id, place, words),
-            // The catalogue has the sentence for 2025-11-25 alone; the page has it for both.
+            // What only the other revision has a sentence for, and a server of both may do in this one.
             None => self.own(Kind::Astray, place, words, Verdict::Fail),
         };
         let sent = Some(astray.sent).filter(|sent| *sent != astray.received);
@@ -513,6 +515,15 @@ fn graded(grade: Grade) -> Verdict {
         Grade::Warn => Verdict::Warn,
         Grade::Advice | Grade::None | Grade::Tolerance => Verdict::Advice,
     }
+}
+
+/// Whether a DELETE goes out on the conversation of a step that is another one.
+fn ends_session(input: &Input, index: usize) -> bool {
+    let on = input.steps.get(index).map(|step| step.on);
+    input.steps.iter().enumerate().any(|(other, step)| {
+        let delete = matches!(&step.act, Act::Http(act) if act.method.eq_ignore_ascii_case("DELETE"));
+        delete && other != index && Some(step.on) == on
+    })
 }
 
 /// A task that was made of a call tells later what became of it.

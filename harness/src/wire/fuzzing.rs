@@ -100,7 +100,10 @@ fn limits_are_kept(data: &[u8]) {
         assert_eq!(line.raw.len() + line.cut.unwrap_or(0), whole.raw.len());
         assert_eq!(line.end, whole.end);
         frame(&Frame::of_line(line, &limits), &limits);
-        frame(&Frame::read(whole.raw.clone(), &limits), &limits);
+        if line.cut.is_some() {
+            // One that was not cut is the same either way.
+            frame(&Frame::read(whole.raw.clone(), &limits), &limits);
+        }
     }
 }
 

@@ -194,6 +194,7 @@ faults! { MESSAGES:
     NotificationAnswered "notification-answered" T1 [Stdio Http]
         "notifications are answered"
         legacy ["base-no-response-to-notification"]
+        modern ["base-no-response-to-notification"]
         collateral_legacy [
             "base-response-id-echoes-request" "base-response-one-per-request" "http-accepted-notification-202"
             "http-accepted-notification-no-body" "cancel-unknown-id-ignored"

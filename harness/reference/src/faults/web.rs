@@ -247,7 +247,8 @@ faults! { WEB:
         modern ["header-invalid-base64-rejected"];
     UnknownNotificationAnswered "unknown-notification-answered" T1 [Http]
         "a notification that the server does not know is answered by an error with status 200"
-        modern ["http-notification-refused-status"];
+        modern ["http-notification-refused-status"]
+        collateral_modern ["base-no-response-to-notification"];
     SessionHeaderRefused "session-header-refused" T1 [Http]
         "a request with a session id is refused where there are no sessions"
         modern ["http-session-id-ignored"]
