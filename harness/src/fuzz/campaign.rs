@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -10,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use mcp_conform_reports::model::{Report, Verdict};
 use mcp_conform_schemas::Era;
 use sha2::{Digest as _, Sha256};
 use tokio::{
@@ -21,25 +19,27 @@ use tokio::{
 use super::{
     dice::Dice,
     finding::Finding,
+    habits::Habits,
     input::{Input, Manner},
     island::{Island, is_tame},
     known::Known,
     mutate::{Workshop, harvest},
-    oracle::{self, Habits, Suspicion},
+    options::{FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, Status},
+    oracle::{self, Suspicion},
     outcome::{Class, Gone, Played},
     place::{Keeper, Pace, Place},
     play::{Haste, Life},
     report,
     seeds::{self, Ground},
     states::Corpus,
-    store::{State, Store, StoreError, inputs},
+    store::{State, Store, inputs},
     sweep::sweep,
     watch::usage,
 };
 use crate::{
     conversation::{Bench, Target},
     process,
-    run::{RunOptions, Scouted, scout},
+    run::{Scouted, scout},
     trace::{Body, Transport},
     wire::Limits,
 };
@@ -56,76 +56,6 @@ const MOST_HISTORY: usize = 1_200;
 const LEAVE: Duration = Duration::from_secs(2);
 /// Times in a row that the server could not be reached before the campaign ends.
 const MOST_UNOPENED: u64 = 8;
-
-/// What is fuzzed, and for how long.
-#[derive(Clone, Debug)]
-pub struct FuzzOptions {
-    /// Target, rules on side effects, deadlines and seed, as of a run.
-    pub run: RunOptions,
-    pub time: Option<Duration>,
-    pub max_findings: Option<usize>,
-    pub max_inputs: Option<u64>,
-    /// Server processes at a time.
-    pub jobs: usize,
-    pub out: PathBuf,
-    /// Folders with inputs to begin from.
-    pub corpus: Vec<PathBuf>,
-    pub resume: bool,
-    /// Bytes that the server's processes may hold.
-    pub rss_limit: u64,
-    /// Attempts by which a finding is confirmed.
-    pub confirm: u32,
-}
-
-/// What goes on.
-#[derive(Clone, Debug, Default)]
-pub struct Status {
-    pub elapsed: Duration,
-    pub inputs: u64,
-    pub requests: u64,
-    pub states: usize,
-    pub corpus: usize,
-    pub findings: usize,
-    pub looking_into: Option<String>,
-}
-
-/// How a campaign is watched and stopped.
-#[derive(Clone)]
-pub struct FuzzControl {
-    pub status: Arc<dyn Fn(Status) + Send + Sync>,
-    pub found: Arc<dyn Fn(&Finding) + Send + Sync>,
-    /// What is looked into and what comes of it, for those who want to follow.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Set to a reason to end the campaign; everything found is kept.
-    pub stop: watch::Receiver<Option<String>>,
-}
-
-/// What a campaign brought.
-#[derive(Clone, Debug)]
-pub struct FuzzOutcome {
-    pub report: Report,
-    pub findings: Vec<Finding>,
-    pub status: Status,
-    /// The states by name, with how often each was reached.
-    pub coverage: BTreeMap<String, u64>,
-    /// Suspicions that were not seen again.
-    pub not_again: u64,
-    /// A digest of every input of every worker, in order: equal for equal seeds against a server that answers alike.
-    pub digest: String,
-    pub interrupted: Option<String>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum FuzzError {
-    #[error("{0} is no requirement of the catalogue{1}")]
-    NoRequirement(String, String),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("the server serves neither revision, so that there is nothing to fuzz:\n{}", .0.join("\n"))]
-    Unserved(Vec<String>),
-    #[error("the server cannot be started: {0}")]
-    Start(String),
-}
 
 /// Fuzzes until the time is over, or for ever.
 pub async fn fuzz(options: FuzzOptions, control: FuzzControl) -> Result<FuzzOutcome, FuzzError> {
@@ -639,9 +569,4 @@ pub(super) fn name_of(place: &Place) -> String {
         Era::Modern => "modern",
     };
     format!("{era}-{}", place.ground.transport.as_str())
-}
-
-/// The verdicts that end a campaign with findings.
-pub fn counts_as_finding(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Fail | Verdict::Warn)
 }

@@ -1,8 +1,9 @@
 //! What becomes of a suspicion: it is looked for again on a fresh server, made small, confirmed, and written down.
 
 use std::{
+    cmp::Ordering,
     collections::VecDeque,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, atomic},
     time::Duration,
 };
 
@@ -197,9 +198,7 @@ impl Campaign {
         // Another worker may have made it better since.
         let key = suspicion.key();
         let earlier = self.known().findings.iter().find(|finding| finding.key == key).cloned().unwrap_or(earlier);
-        let sure = |seen: u32, attempts: u32| u64::from(seen) * 100 / u64::from(attempts.max(1));
-        let (new, old) = (sure(seen, attempts), sure(earlier.seen, earlier.attempts));
-        if new < old || (new == old && small.messages() >= earlier.messages) {
+        if !is_better((seen, attempts, small.messages()), (earlier.seen, earlier.attempts, earlier.messages)) {
             return;
         }
         let after = (earlier.after_inputs, earlier.after_s);
@@ -437,7 +436,7 @@ impl Campaign {
 
     /// Inputs and seconds of all rounds until now.
     fn so_far(&self) -> (u64, f64) {
-        let inputs = self.state.inputs + self.inputs.load(Ordering::Relaxed);
+        let inputs = self.state.inputs + self.inputs.load(atomic::Ordering::Relaxed);
         (inputs, self.state.seconds + self.started.elapsed().as_secs_f64())
     }
 
@@ -540,6 +539,17 @@ impl Campaign {
     }
 }
 
+/// Whether a finding, as how often it was seen in how many attempts and its number of messages, is surer than another one, or
+/// as sure and smaller.
+fn is_better(new: (u32, u32, usize), old: (u32, u32, usize)) -> bool {
+    let sure = |(seen, attempts, _): (u32, u32, usize)| u64::from(seen) * 100 / u64::from(attempts.max(1));
+    match sure(new).cmp(&sure(old)) {
+        Ordering::Greater => true,
+        Ordering::Equal => new.2 < old.2,
+        Ordering::Less => false,
+    }
+}
+
 fn holds_number(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::Number(_) => true,
@@ -548,5 +558,19 @@ fn holds_number(value: &serde_json::Value) -> bool {
             members.iter().any(|(name, member)| name == super::input::RAW || holds_number(member))
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_better;
+
+    #[test]
+    fn what_is_surer_wins_and_then_what_is_smaller() {
+        let (sure, flaky) = ((3, 3, 4), (2, 3, 1));
+        assert!(is_better(sure, flaky) && !is_better(flaky, sure), "a small one that comes and goes is worth less");
+        assert!(is_better((5, 5, 3), sure) && !is_better(sure, (5, 5, 3)), "all of three is all of five");
+        assert!(!is_better(sure, sure), "nothing is written anew for nothing");
+        assert!(is_better(flaky, (0, 0, 1)), "one that was never confirmed");
     }
 }

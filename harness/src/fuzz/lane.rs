@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::{
     input::{self, Act, HttpAct, Input, Message, Retry},
     marks::{MARK, Mark, marks_in},
-    mutate::readable,
     outcome::{Class, Outcome, Played, part, result},
     place::Place,
     seeds,
+    weigh::readable,
 };
 use crate::{
     conversation::{Call, Conversation, Draft, Outgoing, SendError, header_value},

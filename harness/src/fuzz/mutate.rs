@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use mcp_conform_schemas::{Direction, Era, MessageKind, message_type, validate};
+use mcp_conform_schemas::Era;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -11,12 +11,11 @@ use super::{
     input::{self, Act, Forbidden, Input, MOST_STEPS, Manner, Message, Octets, Step},
     odd::odd_text,
     seeds::{Callable, Ground, callable, in_flight, operations, retry},
+    sequence::{a_message, ids, insert_at, one, remove, repeat, requests, splice, swap},
     values,
+    weigh::{breaks_a_bound, readable},
 };
-use crate::{
-    conversation::{META_CAPABILITIES, META_CLIENT, META_VERSION, client_info},
-    trace::Transport,
-};
+use crate::trace::Transport;
 
 /// Values of the server that are kept to be handed back.
 const MOST_GIVEN: usize = 256;
@@ -440,95 +439,6 @@ impl Workshop {
             self.change_params(input, dice);
         }
     }
-
-    /// The text of a message as the conversation would send it.
-    pub(super) fn text_of(&self, message: &Message, dice: &mut Dice) -> Vec<u8> {
-        let id = message.id.clone().unwrap_or_else(|| (800_000 + dice.below(100_000)).to_string());
-        let params = self.whole(message);
-        let params = input::fill(&params, &|_, _| Some("AAAA".into())).map(|draft| draft.text());
-        let method = Value::from(message.method.as_str());
-        let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method}{params}}}").into_bytes()
-    }
-
-    /// The parameters with what the modern era adds to them.
-    fn whole(&self, message: &Message) -> Value {
-        let mut params = message.params.clone().unwrap_or_else(|| json!({}));
-        if self.era == Era::Modern
-            && let Value::Object(members) = &mut params
-        {
-            let meta = members.entry("_meta").or_insert_with(|| json!({}));
-            if let Value::Object(meta) = meta {
-                let claim: [(&str, Value); 3] = [
-                    (META_VERSION, self.era.judged().as_str().into()),
-                    (META_CLIENT, client_info()),
-                    (META_CAPABILITIES, message.capabilities.clone().unwrap_or_else(|| json!({}))),
-                ];
-                for (name, value) in claim {
-                    meta.entry(name).or_insert(value);
-                }
-            }
-        }
-        params
-    }
-
-    /// Finds out what is wrong with each request of an input.
-    pub(super) fn weigh_all(&self, input: &mut Input) {
-        for step in &mut input.steps {
-            match &mut step.act {
-                Act::Request(message) => self.weigh(message),
-                Act::Notify(message) => weigh_notification(message),
-                _ => {}
-            }
-        }
-    }
-
-    /// Finds out what is wrong with the parameters of a message, so that nobody holds its refusal against the server.
-    fn weigh(&self, message: &mut Message) {
-        let kept = ["/id", "/params/_meta/progressToken"];
-        message.wrong.retain(|pointer| pointer.starts_with("headers/") || kept.contains(&pointer.as_str()));
-        let mut unreadable = false;
-        let whole = self.whole(message);
-        let Some(draft) = input::fill(&whole, &|_, _| Some("mcp-conform".into())) else { return };
-        readable(&whole, &mut unreadable);
-        if unreadable {
-            // A parser that stumbles over it sees no message at all.
-            return message.wrong.push(String::new());
-        }
-        let params = draft.to_value();
-        if !params.is_object() {
-            message.wrong.push("/params".to_owned());
-        }
-        let value = json!({"jsonrpc": "2.0", "id": 1, "method": message.method, "params": params});
-        let revision = self.era.judged();
-        let known = |method: &str| message_type(revision, Direction::ClientToServer, method, MessageKind::Request);
-        // What every request has in common holds for a method that nobody knows, too.
-        let plainest = if self.era == Era::Legacy { "ping" } else { "server/discover" };
-        let name = known(&message.method);
-        let value = match name {
-            Some(_) => value,
-            None => json!({"jsonrpc": "2.0", "id": 1, "method": plainest, "params": value.get("params")}),
-        };
-        let Some(name) = name.or_else(|| known(plainest)) else { return };
-        let problems = validate(revision, name, &value).unwrap_or_default();
-        // No double holds it exactly, and servers may refuse it for that.
-        let token = value.pointer("/params/_meta/progressToken").filter(|token| token.is_number());
-        if token.is_some_and(|token| token.as_i64().is_none_or(|token| token.unsigned_abs() >= 1 << 53)) {
-            message.wrong.push("/params/_meta/progressToken".to_owned());
-        }
-        message.wrong.extend(problems.into_iter().map(|problem| problem.pointer).take(8));
-    }
-}
-
-/// What a server has to see as a notification, whatever is wrong in its params, and what it need not.
-fn weigh_notification(message: &mut Message) {
-    let params = message.params.clone().unwrap_or_else(|| json!({}));
-    let mut unreadable = false;
-    readable(&params, &mut unreadable);
-    let object = input::fill(&params, &|_, _| Some("mcp-conform".into())).is_some_and(|it| it.to_value().is_object());
-    if unreadable || !object {
-        message.wrong = vec![String::new()];
-    }
 }
 
 /// A notification that a client may send at any time.
@@ -576,26 +486,6 @@ fn odd_meta(params: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// Whether an argument lies beyond a bound or outside a list that the schema names: nothing that leniency could mend.
-pub(super) fn breaks_a_bound(schema: &Value, arguments: &Value) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flatten().any(|(name, property)| {
-        let Some(value) = arguments.get(name) else { return false };
-        let bound = |word: &str| property.get(word).and_then(Value::as_f64);
-        let raw = value.get(input::RAW).and_then(Value::as_str);
-        let number =
-            value.as_f64().or_else(|| raw.and_then(|text| text.parse().ok())).filter(|it: &f64| it.is_finite());
-        let beyond = number.is_some_and(|number| {
-            bound("maximum").is_some_and(|most| number > most) || bound("minimum").is_some_and(|least| number < least)
-        });
-        let outside = property
-            .get("enum")
-            .and_then(Value::as_array)
-            .is_some_and(|all| value.is_string() && all.iter().all(Value::is_string) && !all.contains(value));
-        beyond || outside
-    })
-}
-
 fn by_method(operations: Vec<Step>) -> Vec<Vec<Step>> {
     let mut out: Vec<(String, Vec<Step>)> = Vec::new();
     for step in operations {
@@ -608,141 +498,6 @@ fn by_method(operations: Vec<Step>) -> Vec<Vec<Step>> {
     // Tools are what a server is about.
     let tools = out.iter().find(|(method, _)| method == "tools/call").map(|(_, steps)| steps.clone());
     out.into_iter().map(|(_, steps)| steps).chain(tools.clone()).chain(tools).collect()
-}
-
-/// Raw literals that an ordinary parser does not read as they are meant.
-pub(super) fn readable(value: &Value, unreadable: &mut bool) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::String(text)) = members.get(input::RAW) {
-                let read = serde_json::from_str::<Value>(text).map(|read| read.to_string());
-                *unreadable |= read.ok().as_ref() != Some(text);
-            }
-            members.values().for_each(|member| readable(member, unreadable));
-        }
-        Value::Array(items) => items.iter().for_each(|item| readable(item, unreadable)),
-        _ => {}
-    }
-}
-
-fn one<'a>(steps: &'a mut [Step], dice: &mut Dice) -> Option<&'a mut Step> {
-    let index = dice.below(steps.len());
-    steps.get_mut(index)
-}
-
-fn requests(input: &Input) -> Vec<usize> {
-    let requests =
-        input.steps.iter().enumerate().filter(|(_, step)| matches!(step.act, Act::Request(_) | Act::Retry(_)));
-    requests.map(|(index, _)| index).collect()
-}
-
-pub(super) fn a_message<'a>(input: &'a mut Input, dice: &mut Dice) -> Option<&'a mut Message> {
-    let places: Vec<usize> =
-        input.steps.iter().enumerate().filter(|(_, step)| step.message().is_some()).map(|(index, _)| index).collect();
-    let at = *dice.pick(&places)?;
-    input.steps.get_mut(at)?.message_mut()
-}
-
-/// Puts a step at a place; what refers to later steps keeps referring to them. The step itself refers by the old numbers.
-pub(super) fn insert_at(input: &mut Input, at: usize, step: Step) -> usize {
-    let at = at.min(input.steps.len());
-    let moved = |of: usize| Some(if of >= at { of + 1 } else { of });
-    let rest: Vec<Step> = input.steps.split_off(at);
-    input.steps.push(step);
-    input.steps.extend(rest.into_iter().filter_map(|step| step.renumbered(&moved)));
-    at
-}
-
-fn repeat(input: &mut Input, dice: &mut Dice) {
-    const COUNTS: [usize; 6] = [1, 1, 2, 3, 8, 20];
-    let at = dice.below(input.steps.len());
-    let Some(step) = input.steps.get(at).cloned() else { return };
-    let wait = dice.below(2) == 0;
-    for _ in 0..*dice.pick(&COUNTS).unwrap_or(&1) {
-        insert_at(input, at + 1, Step { wait, ..step.clone() });
-    }
-}
-
-fn remove(input: &mut Input, dice: &mut Dice) {
-    if input.steps.len() > 1 {
-        let at = dice.below(input.steps.len());
-        *input = input.only(|index| index != at);
-    }
-}
-
-fn swap(input: &mut Input, dice: &mut Dice) {
-    let (one, two) = (dice.below(input.steps.len()), dice.below(input.steps.len()));
-    if one.max(two) < input.steps.len() {
-        input.steps.swap(one, two);
-    }
-    *input = input.mended();
-}
-
-fn splice(input: &mut Input, other: Option<&Input>, dice: &mut Dice) {
-    let Some(other) = other.filter(|other| other.era == input.era) else { return };
-    if dice.below(2) == 0 {
-        let cut = dice.below(input.steps.len());
-        *input = input.only(|index| index <= cut);
-    }
-    input.then(other);
-}
-
-/// Ids that were chosen by hand, the same one twice as often as not.
-fn ids(input: &mut Input, tame: bool, dice: &mut Dice) {
-    const SOUND: [&str; 14] = [
-        "1",
-        "1",
-        "2",
-        "0",
-        "-1",
-        "\"1\"",
-        "\"\"",
-        "\"a\"",
-        "\"ÄÖ😀\"",
-        "\"__proto__\"",
-        "9007199254740991",
-        "2147483648",
-        "\"1.0\"",
-        "\"null\"",
-    ];
-    const LENGTHS: [usize; 5] = [64, 255, 256, 1_000, 70_000];
-    const ODD: [&str; 12] = [
-        "null",
-        "1.0",
-        "1e3",
-        "1.5",
-        "true",
-        "[]",
-        "{}",
-        "9007199254740993",
-        "18446744073709551616",
-        "1e400",
-        "\"\\ud800\"",
-        "-0",
-    ];
-    let odd = !tame && dice.once_in(3);
-    let mut id = (*dice.pick(if odd { &ODD[..] } else { &SOUND[..] }).unwrap_or(&"1")).to_owned();
-    if !odd && dice.below(2) == 0 {
-        // 2025-11-25 lets a client use an id once in a session: one that is new.
-        let number = dice.below(1 << 40);
-        id = match dice.below(5) {
-            0 => format!("-{number}"),
-            1 => format!("\"{number}\""),
-            2 => format!("\"ÄÖ😀 {number:x}\""),
-            3 => format!("\"{number:x}{}\"", "a".repeat(*dice.pick(&LENGTHS).unwrap_or(&64))),
-            _ => number.to_string(),
-        };
-    }
-    let count = 1 + dice.below(2);
-    for _ in 0..count {
-        if let Some(message) = a_message(input, dice) {
-            message.id = Some(id.clone());
-            message.wrong.retain(|pointer| pointer != "/id");
-            if odd {
-                message.wrong.push("/id".to_owned());
-            }
-        }
-    }
 }
 
 /// Texts of an answer that are worth handing back.

@@ -8,8 +8,10 @@ use serde_json::json;
 use super::{
     dice::Dice,
     input::{Act, Forbidden, HttpAct, Input, Message, Octets, Step},
-    mutate::{Workshop, a_message, insert_at, readable},
+    mutate::Workshop,
+    sequence::{a_message, insert_at},
     values,
+    weigh::readable,
 };
 use crate::conversation::{META_CAPABILITIES, META_CLIENT, META_VERSION, client_info};
 

@@ -2,27 +2,21 @@
 //!
 //! [`Suspicion`] is one of them, before it was seen a second time. Two suspicions of one [`Suspicion::key`] are one bug.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
-
 use mcp_conform_cases::{Catalogue, Grade};
 use mcp_conform_reports::model::Verdict;
 use mcp_conform_schemas::{Era, Revision};
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    habits::Habits,
     input::{Act, Forbidden, Input},
-    marks::without_marks,
+    inside::{inside, mentions, trace_in},
     outcome::{Astray, Breach, Class, Gone, Outcome, Played, Way},
     states::gist,
 };
 use crate::{
     rules,
     trace::{Exit, Transport},
-    wire::{Frame, Json},
 };
 
 /// What kind of oracle speaks.
@@ -133,74 +127,6 @@ pub struct Suspicion {
 impl Suspicion {
     pub fn key(&self) -> String {
         format!("{} {} {} {}", self.kind.as_str(), self.revision, self.requirement, self.place)
-    }
-}
-
-/// What sound answers of the server are like, as far as that was seen.
-#[derive(Debug, Default)]
-pub(super) struct Habits {
-    /// Calls of a tool by the mark of their own that came back in the answer, and those without.
-    echoes: BTreeMap<String, (u64, u64)>,
-    /// Results of flows without tampering, by all that was said in them: how many, and digests of them without our marks.
-    results: BTreeMap<String, (u64, BTreeSet<u64>)>,
-    /// Flows whose next round was sent without their state, and whether that was enough to complete them.
-    stateless: BTreeMap<String, bool>,
-}
-
-impl Habits {
-    pub(super) fn note(&mut self, input: &Input, played: &Played) {
-        const MOST: usize = 1_024;
-        for (index, outcome) in played.outcomes.iter().enumerate() {
-            if let Some(Act::Retry(super::input::Retry { state: Some(None), .. })) =
-                input.steps.get(index).map(|it| &it.act)
-                && let Some((flow, _)) = flow(input, index)
-                && !matches!(outcome.class, Class::Unanswered | Class::Closed)
-                && let Some(asked) = whatever_manner(&flow)
-                && (self.stateless.len() < MOST || self.stateless.contains_key(asked))
-            {
-                *self.stateless.entry(asked.to_owned()).or_default() |= outcome.class == Class::Result;
-            }
-            if outcome.class == Class::Result
-                && let Some((flow, false)) = flow(input, index)
-                && let Some(frame) = &outcome.frame
-                && (self.results.len() < MOST || self.results.contains_key(&flow))
-            {
-                let (count, results) = self.results.entry(flow).or_default();
-                *count += 1;
-                results.insert(gist_of(frame));
-            }
-        }
-        for outcome in &played.outcomes {
-            if let (Some(tool), Class::Result) = (&outcome.tool, outcome.class)
-                && !outcome.said.is_empty()
-            {
-                let (with, without) = self.echoes.entry(tool.clone()).or_default();
-                // What holds another's mark in place of its own is what is looked for, and no habit.
-                *with += u64::from(outcome.echoed);
-                *without += u64::from(!outcome.echoed && outcome.foreign.is_empty());
-            }
-        }
-    }
-
-    /// Whether a result shows that what was tampered with had a say in it: the same flow without that always came to
-    /// another one.
-    fn is_new(&self, input: &Input, index: usize, outcome: &Outcome) -> bool {
-        const ENOUGH: u64 = 2;
-        let known = flow(input, index).and_then(|(flow, _)| self.results.get(&flow));
-        let always = known.filter(|(count, results)| *count >= ENOUGH && results.len() == 1);
-        always.zip(outcome.frame.as_ref()).is_some_and(|((_, known), frame)| !known.contains(&gist_of(frame)))
-    }
-
-    /// Whether a flow is known not to complete without its state.
-    fn needs_state(&self, input: &Input, index: usize) -> bool {
-        let flow = flow(input, index).map(|(flow, _)| flow);
-        flow.as_deref().and_then(whatever_manner).and_then(|asked| self.stateless.get(asked)) == Some(&false)
-    }
-
-    /// Its answers hold what it was sent, as a habit.
-    fn echoes(&self, tool: &str) -> bool {
-        const ENOUGH: u64 = 3;
-        self.echoes.get(tool).is_some_and(|(with, without)| *with >= ENOUGH && *with >= *without * 10)
     }
 }
 
@@ -532,33 +458,6 @@ fn carried_out(forbidden: Forbidden, outcome: &Outcome) -> bool {
     forbidden == Forbidden::Method || content().is_some()
 }
 
-/// All that is said in a flow up to its last round, as a text, and whether a state in it was tampered with; `None` for what
-/// is no flow, or is answered in an odd way.
-fn flow(input: &Input, index: usize) -> Option<(String, bool)> {
-    let (mut at, mut rounds, mut tampered) = (index, 0, false);
-    loop {
-        match &input.steps.get(at)?.act {
-            Act::Retry(retry) if retry.of < at => {
-                if retry.responses.is_some() || retry.without > 0 || retry.name.is_some() {
-                    return None;
-                }
-                tampered |= retry.state.is_some();
-                (at, rounds) = (retry.of, rounds + 1);
-            }
-            Act::Request(message) if rounds > 0 => {
-                let params = message.params.as_ref().map(ToString::to_string).unwrap_or_default();
-                return Some((format!("{:?} {rounds} {} {params}", input.manner, message.method), tampered));
-            }
-            _ => return None,
-        }
-    }
-}
-
-/// The text of a flow without the manner in which the client answers.
-fn whatever_manner(flow: &str) -> Option<&str> {
-    flow.split_once(' ').map(|(_, asked)| asked)
-}
-
 /// Whether two flows began with different requests: another method, or another tool, prompt or resource.
 fn is_another_request(input: &Input, one: usize, other: usize) -> bool {
     let first = |mut at: usize| loop {
@@ -573,15 +472,6 @@ fn is_another_request(input: &Input, one: usize, other: usize) -> bool {
     };
     let (one, other) = (first(one), first(other));
     one.is_some() && other.is_some() && one != other
-}
-
-/// A digest of the result in an answer, whatever its id and our marks are.
-fn gist_of(frame: &Frame) -> u64 {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let result = frame.json.as_ref().and_then(|json| json.get("result")).map(Json::to_string);
-    let mut hasher = DefaultHasher::new();
-    without_marks(&result.unwrap_or_default()).hash(&mut hasher);
-    hasher.finish()
 }
 
 /// `tools/call of TOOL`, or the method.
@@ -611,78 +501,5 @@ fn culprit(input: &Input, played: &Played) -> String {
     match silent {
         Some(outcome) => subject(outcome),
         None => input.steps.last().map(|step| name_of(&step.act)).unwrap_or_default(),
-    }
-}
-
-/// What the server says in its own words: messages of errors, texts of failed calls, bodies that are no message.
-fn inside(outcome: &Outcome) -> Option<String> {
-    let json = outcome.frame.as_ref().and_then(|frame| frame.json.as_ref());
-    match outcome.class {
-        Class::Error => {
-            let error = json?.get("error")?;
-            let message = error.get("message").and_then(Json::as_str).unwrap_or_default();
-            let data = error.get("data").map(|data| match data.as_str() {
-                Some(text) => text.to_owned(),
-                None => data.to_string().replace("\\n", "\n"),
-            });
-            Some(format!("{message}\n{}", data.unwrap_or_default()))
-        }
-        Class::ToolError => {
-            let blocks = json?.pointer("/result/content")?.as_array()?;
-            Some(blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join("\n"))
-        }
-        Class::Refusal => outcome.text.as_ref().map(|text| String::from_utf8_lossy(text).into_owned()),
-        _ => None,
-    }
-}
-
-/// The place in a program that a text names as a stack trace or a panic does.
-fn trace_in(text: &str) -> Option<String> {
-    static TRACES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-        [
-            r"panicked at [^\s:]+:\d+(:\d+)?",
-            r#"File "[^"]+", line \d+"#,
-            r"\bat [^\n]{0,120}\((?:file://|node:)?[^\s()]+:\d+:\d+\)",
-            r"\bat (?:file://|/|[A-Za-z]:\\)[^\s()]+:\d+:\d+",
-            r"goroutine \d+ \[[a-z ]+\]",
-            r"\bat [\w.$]+\([\w]+\.(?:java|kt|scala):\d+\)",
-            r"(?:/[\w.@+-]+){2,}\.(?:js|mjs|cjs|ts|py|rb|php|rs|go|cs|java|kt):\d+",
-        ]
-        .iter()
-        .filter_map(|pattern| Regex::new(pattern).ok())
-        .collect()
-    });
-    TRACES.iter().find_map(|pattern| Some(pattern.find(text)?.as_str().chars().take(200).collect()))
-}
-
-/// Whether what is shown was sent by us.
-fn mentions(input: &Input, text: &str) -> bool {
-    serde_json::to_string(input).is_ok_and(|sent| sent.contains(text.trim()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn traces_of_programs_are_known_and_paths_alone_are_none() {
-        for text in [
-            "thread 'main' panicked at src/main.rs:10:5:\nindex out of bounds",
-            "Traceback (most recent call last):\n  File \"/app/server.py\", line 12, in call",
-            "Error: x\n    at Object.handler (file:///app/dist/index.js:10:13)",
-            "Error: x\n    at /app/dist/index.js:10:13",
-            "boom in /srv/app/src/tools.ts:44",
-        ] {
-            assert!(trace_in(text).is_some(), "{text}");
-        }
-        for text in [
-            "ENOENT: no such file or directory, open '/tmp/x'",
-            "Access denied - path outside allowed directories: /etc/hosts not in /tmp",
-            "at least one of a (see rfc:3986:1) is needed",
-            "Invalid cursor",
-            "expected 12:30:45",
-        ] {
-            assert_eq!(trace_in(text), None, "{text}");
-        }
     }
 }

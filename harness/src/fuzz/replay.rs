@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::{
-    campaign::{Campaign, FuzzControl, FuzzError, FuzzOptions},
+    campaign::Campaign,
     finding::Finding,
+    options::{FuzzControl, FuzzError, FuzzOptions},
     store::Store,
 };
 

@@ -7,11 +7,7 @@ use mcp_conform_reports::model::{
 };
 use mcp_conform_schemas::Revision;
 
-use super::{
-    campaign::{Campaign, Status},
-    finding::Finding,
-    oracle::Kind,
-};
+use super::{campaign::Campaign, finding::Finding, options::Status, oracle::Kind};
 use crate::run::{Scouted, requirement_infos};
 
 pub(super) fn report(

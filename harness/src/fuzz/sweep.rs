@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::{
     input::{self, Act, Forbidden, HttpAct, Input, Manner, Message, Step},
-    mutate::{Workshop, breaks_a_bound},
+    mutate::Workshop,
     odd::FITTING,
     seeds::{Callable, Ground, callable, operations, retry},
     values,
+    weigh::breaks_a_bound,
 };
 use crate::trace::Transport;
 use mcp_conform_schemas::Era;

@@ -28,11 +28,12 @@ use mcp_conform_schemas::Revision;
 use tokio::runtime::Runtime;
 
 use super::{
-    campaign::FuzzError,
     dice::Dice,
+    habits::Habits,
     input::{Act, Input, Manner, Step},
     mutate::Workshop,
-    oracle::{self, Habits, Kind, Suspicion},
+    options::FuzzError,
+    oracle::{self, Kind, Suspicion},
     place::{Keeper, Pace, Place},
     play::{Haste, Life},
     seeds::{self, Ground},
