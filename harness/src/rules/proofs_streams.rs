@@ -2,7 +2,7 @@
 
 type Proof = (&'static str, &'static str, &'static [&'static str]);
 
-/// What a client that uses one id twice at a time brings about.
+/// What a client that uses one id twice at a time, or cancels, brings about.
 pub(super) const INNOCENT: &[(&str, &str)] = &[
     (
         "2025-11-25 http",
@@ -27,6 +27,18 @@ pub(super) const INNOCENT: &[(&str, &str)] = &[
         3 sse {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"A","progress":2}}
         3 sse {"jsonrpc":"2.0","id":1,"result":{}}
         3 sse {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ),
+    // One that was cancelled runs no more, and its stream ends.
+    (
+        "2025-11-25 http",
+        r#"get
+        1 200 sse
+        post {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":"A"}}}
+        2 200 sse
+        post {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+        3 202 none
+        1 sse {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"A","progress":1}}
+        2 end"#,
     ),
 ];
 

@@ -249,7 +249,9 @@ fn on_get(seen: &Seen<'_>, state: &ExchangeState, context: &Context, out: &mut V
         let given = context.with_token(&token).find(|it| it.token.as_ref().is_some_and(|given| given.same(&token)));
         running = given.filter(|request| {
             let stream = request.exchange.and_then(|exchange| context.exchange(exchange)).is_some_and(is_stream);
-            request.answered.is_none() && stream && !request.shared_token && !request.twin
+            // The stream of one that was cancelled ends, and what is under way for it has no other place.
+            let runs = request.answered.is_none() && request.cancelled.is_none();
+            runs && stream && !request.shared_token && !request.twin
         });
     }
     let breach = running.map(|request| {
