@@ -3,16 +3,24 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use mcp_conform::{
-    fuzz::{FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, StoreError, findings, fuzz, replay},
+    conversation::StdioTarget,
+    fuzz::{
+        Finding, FuzzControl, FuzzError, FuzzOptions, FuzzOutcome, Kind, StoreError, findings, fuzz,
+        in_memory as served, replay,
+    },
     proof::Suite,
     run::ToolChoice,
 };
 use mcp_conform_schemas::Revision;
 use mcp_reference_server::{Config, Faults, Transport};
-use tokio::sync::watch;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    sync::watch,
+};
 
 fn options(config: &Config, transport: Transport, out: &Path, inputs: u64) -> FuzzOptions {
     let mut run = Suite::embedded().options(config, transport);
@@ -65,6 +73,43 @@ fn the_same_seed_gives_the_same_inputs() {
     let first = digest(1);
     assert_eq!(first, digest(1));
     assert_ne!(first, digest(2));
+}
+
+/// A server of 2026-07-28 that takes 50 ms for each answer, which is longer than anything is waited for that nobody owes.
+async fn leisurely(stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
+    let mut lines = BufReader::new(stdin).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let Some(id) = message.get("id").filter(|id| id.is_string() || id.is_i64()) else { continue };
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let answer = match message.get("method").and_then(Value::as_str) {
+            Some("server/discover") => json!({"jsonrpc": "2.0", "id": id, "result": {
+                "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {},
+                "serverInfo": {"name": "leisurely", "version": "1.0.0"}, "ttlMs": 0, "cacheScope": "private"}}),
+            _ => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}),
+        };
+        if stdout.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+            return 1;
+        }
+    }
+    0
+}
+
+#[test]
+fn a_slow_server_does_not_hang() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = campaign(|| {
+        let mut options = options(&Config::default(), Transport::Stdio, &dir.path().join("out"), 40);
+        options.run.stdio = Some(StdioTarget::Memory(served(leisurely)));
+        options.run.revisions = vec![Revision::V2026_07_28];
+        options
+    })
+    .unwrap();
+    let hangs = |finding: &&Finding| matches!(finding.kind, Kind::Hang | Kind::Lost);
+    assert_eq!(outcome.findings.iter().filter(hangs).collect::<Vec<_>>(), Vec::<&Finding>::new());
+    // A suspicion that is not seen again was none either.
+    assert_eq!(outcome.not_again, 0);
+    assert!(outcome.coverage.keys().any(|state| state.contains("subscriptions/listen")), "{:?}", outcome.coverage);
 }
 
 #[test]

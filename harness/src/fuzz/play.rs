@@ -132,14 +132,14 @@ impl Life {
             if step.wait && wait != Wait::None {
                 // What is no sound request may never be answered, and is not worth the wait.
                 let sound = played.outcomes.get(index).is_some_and(|outcome| outcome.sound);
-                let patience = lane.with_start(patience);
-                let patience = match wait {
+                let long = lane.with_start(patience);
+                let most = match wait {
                     Wait::Begun => BEGUN,
-                    _ if sound => patience,
-                    _ => lane.short().min(patience),
+                    _ if sound => long,
+                    _ => lane.short().min(long),
                 };
                 let (opened, nameless) = (lane.opened, lane.nameless);
-                lane.pump(Instant::now() + patience, &mut played, |lane| {
+                lane.pump(Instant::now() + most, &mut played, |lane| {
                     let other = lane.opened > opened || (!sound && lane.nameless > nameless);
                     other || !lane.waiting.values().any(|step| *step == index)
                 })
