@@ -147,7 +147,9 @@ impl Life {
                 if ended {
                     // A cancellation has no answer: those to what is asked after it show that it was read.
                     for _ in 0..PROOFS {
-                        self.survives(on, patience, &mut played).await;
+                        if played.deaf.is_none() {
+                            self.survives(on, patience, &mut played).await;
+                        }
                     }
                 }
             }
