@@ -80,6 +80,8 @@ fn configurations() -> Vec<(String, Config)> {
     // Nothing but what every server has: what is not declared is not served.
     out.push(("nothing declared".to_owned(), Config { bare: true, ..Config::default() }));
     out.push(("an extension".to_owned(), Config { extension: true, ..Config::default() }));
+    // As the SDK for Rust does it: a notification before the era is settled ends the process.
+    out.push(("an era to be settled".to_owned(), Config { settles_era: true, ..Config::default() }));
     // Subscriptions that end by themselves.
     let limit = Some(std::time::Duration::from_millis(300));
     out.push(("subscriptions that end".to_owned(), Config { listen_limit: limit, ..Config::default() }));

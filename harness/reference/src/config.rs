@@ -27,6 +27,9 @@ pub struct Config {
     pub bare: bool,
     /// Whether an extension of a vendor's own is advertised (2026-07-28).
     pub extension: bool,
+    /// Whether a notification over stdio ends the process while its era is open: before `initialize` and before the first
+    /// request of a feature of 2026-07-28. A notification says no revision, and `server/discover` may be a mere probe.
+    pub settles_era: bool,
     /// Items on one page of a list; `None` sends every list whole.
     pub page_size: Option<usize>,
     /// What is broken on purpose.
@@ -107,6 +110,7 @@ impl Default for Config {
             resumable: true,
             bare: false,
             extension: false,
+            settles_era: false,
             page_size: Some(3),
             faults: Faults::none(),
             bug: None,

@@ -31,6 +31,9 @@ pub struct ExitStatus {
 /// How long requests that are being worked on may take after the input has ended.
 const GRACE: Duration = Duration::from_millis(200);
 
+/// How long a process lives on after it has decided to end.
+const DYING: Duration = Duration::from_millis(20);
+
 /// What one read brings and one write takes at most: as much as a pipe holds.
 const BUFFER: usize = 64 * 1024;
 
@@ -58,8 +61,15 @@ where
     let flights = Flights::default();
     let session = Session::over_pipe(outlet.clone(), flights.clone());
     server.add_session(session.clone());
-    let mut pipe =
-        Pipe { server: server.clone(), session, flights, outlet, tasks: JoinSet::new(), listens: JoinSet::new() };
+    let mut pipe = Pipe {
+        server: server.clone(),
+        session,
+        flights,
+        outlet,
+        tasks: JoinSet::new(),
+        listens: JoinSet::new(),
+        settled: false,
+    };
 
     let mut writer = writer;
     let mut lines = Lines::new(&server, stdin);
@@ -103,6 +113,8 @@ struct Pipe {
     outlet: Outlet,
     tasks: JoinSet<()>,
     listens: JoinSet<()>,
+    /// Whether a request has told which era is spoken.
+    settled: bool,
 }
 
 impl Pipe {
@@ -124,7 +136,15 @@ impl Pipe {
     async fn take_one(&mut self, message: Incoming) {
         let (server, session, outlet) = (self.server.clone(), self.session.clone(), self.outlet.clone());
         bugs::note(&server, &self.flights, &message);
+        if let Incoming::Request { method, .. } = &message {
+            self.settled |= method != "server/discover";
+        }
         match message {
+            Incoming::Notification { .. } if server.config.settles_era && !self.settled => {
+                // A process takes a moment to end, in which more can still be written to it.
+                sleep(DYING).await;
+                server.fatal.cancel();
+            }
             Incoming::Request { ref id, .. } if drops_id(&server, id) => {}
             Incoming::Request { ref id, .. } if server.has(Fault::ExitsAtForeignId) && !id.text().is_ascii() => {
                 server.fatal.cancel();
