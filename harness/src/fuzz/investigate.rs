@@ -38,6 +38,8 @@ const MANY_STEPS: usize = 48;
 struct Showing {
     suspicion: Suspicion,
     events: Vec<Arc<Event>>,
+    /// Of an answer that was lost: it came, under an id that is not that of its request.
+    astray: Option<Suspicion>,
 }
 
 /// Plays an input on a server that did nothing before.
@@ -54,6 +56,13 @@ struct Trial<'a> {
     /// How often an input is played before it counts as not showing it.
     tries: u32,
     last: Option<Showing>,
+}
+
+impl Trial<'_> {
+    fn astray(&mut self) -> Option<(Suspicion, Vec<Arc<Event>>)> {
+        let last = self.last.as_mut()?;
+        Some((last.astray.take()?, last.events.clone()))
+    }
 }
 
 impl Attempt for Trial<'_> {
@@ -114,7 +123,13 @@ impl Campaign {
         let Some((whole, before)) = found else {
             return self.not_again(place, suspicion, input, &first_events, after);
         };
+        if let Some((astray, events)) = trial.astray() {
+            return self.under_its_name(place, &suspicion, astray, whole, events).await;
+        }
         let (small, (seen, attempts)) = self.made_small(&mut trial, whole).await;
+        if let Some((astray, events)) = trial.astray() {
+            return self.under_its_name(place, &suspicion, astray, small, events).await;
+        }
         let (suspicion, events) = match trial.last {
             Some(showing) => (
                 Suspicion { verdict: showing.suspicion.verdict.max(suspicion.verdict), ..showing.suspicion },
@@ -130,6 +145,20 @@ impl Campaign {
         };
         let finding = self.finding(place, &suspicion, &small, before, (seen, attempts), &events, after, false);
         self.write(place, finding, &suspicion, &events);
+    }
+
+    /// What was taken for a lost answer is looked into as the answer to another id that it is: behind odd messages of the
+    /// same conversation that could not be told.
+    async fn under_its_name(
+        &self,
+        place: &Arc<Place>,
+        lost: &Suspicion,
+        astray: Suspicion,
+        input: Input,
+        events: Vec<Arc<Event>>,
+    ) {
+        self.forget(lost);
+        Box::pin(self.look_into(place, astray, &Arc::new(input), &VecDeque::new(), events)).await;
     }
 
     fn trial<'a>(&'a self, place: &'a Arc<Place>, key: String, kind: Kind) -> Trial<'a> {
@@ -192,7 +221,7 @@ impl Campaign {
             return;
         }
         let (small, (seen, attempts)) = self.made_small(&mut trial, Input::clone(input)).await;
-        let Some(Showing { suspicion, events }) = trial.last else { return };
+        let Some(Showing { suspicion, events, .. }) = trial.last else { return };
         let Some(suspicion) = self.weighed_against_time(place, suspicion, &small).await else { return };
         let suspicion = Suspicion { verdict: suspicion.verdict.max(earlier.verdict), ..suspicion };
         // Another worker may have made it better since.
@@ -366,10 +395,14 @@ impl Campaign {
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
         let matches = |suspicions: Vec<Suspicion>| suspicions.into_iter().find(|it| it.key() == trial.key);
+        let astray =
+            suspicions.iter().find(|it| trial.kind == Kind::Lost && it.check == "ids" && it.verdict == Verdict::Fail);
+        let astray = astray.cloned();
         if let Some(suspicion) = matches(suspicions) {
+            let astray = astray.filter(|it| it.lane == suspicion.lane);
             let events = life.events(suspicion.lane);
             life.drop_all().await;
-            return Some(Showing { suspicion, events });
+            return Some(Showing { suspicion, events, astray });
         }
         if !matches!(trial.kind, Kind::Exit | Kind::Rule) || !life.is_sound() {
             life.drop_all().await;
@@ -390,7 +423,7 @@ impl Campaign {
         }
         let suspicion = matches(late)?;
         let events = events.into_iter().filter(|(lane, _)| *lane == suspicion.lane).map(|(_, event)| event).collect();
-        Some(Showing { suspicion, events })
+        Some(Showing { suspicion, events, astray: None })
     }
 
     /// What one investigation may take: a part of the campaign.
