@@ -130,16 +130,23 @@ impl Lane {
     /// Notes on which stream an event came, and whether it is one of another stream than the one that was taken up.
     pub(super) fn place_of(&mut self, id: &str, exchange: Exchange, received: u64, played: &mut Played) {
         const MOST: usize = 4_096;
-        let Some((origin, sent)) = self.resumed.get(&exchange).copied() else {
-            if self.streams_of.len() < MOST {
-                let place = self.streams_of.entry(id.to_owned()).or_insert(Some(exchange));
-                *place = place.filter(|known| *known == exchange);
-            }
-            return;
+        let (stream, sent) = match self.resumed.get(&exchange) {
+            Some((origin, sent)) => (*origin, Some(*sent)),
+            None => (Some(exchange), None),
         };
-        if self.streams_of.get(id).copied().flatten().is_some_and(|known| known != origin) {
-            let astray = Astray { lane: self.number, way: Way::Replayed, method: "GET".to_owned(), sent, received };
-            played.astray.push(astray);
+        let known = self.streams_of.get(id).copied();
+        match (sent, stream, known) {
+            // What comes on a stream that was taken up belongs to the stream of the event behind which it was.
+            (Some(sent), Some(origin), Some(Some(known))) if known != origin => {
+                let astray = Astray { lane: self.number, way: Way::Replayed, method: "GET".to_owned(), sent, received };
+                played.astray.push(astray);
+            }
+            (Some(_), Some(_), Some(_)) => {}
+            (_, _, Some(known)) => {
+                let _ = self.streams_of.insert(id.to_owned(), known.filter(|known| Some(*known) == stream));
+            }
+            (_, _, None) if self.streams_of.len() < MOST => drop(self.streams_of.insert(id.to_owned(), stream)),
+            _ => {}
         }
     }
 

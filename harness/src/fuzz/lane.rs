@@ -63,7 +63,7 @@ pub(super) struct Lane {
     /// The stream on which each event id came first; `None` where it came on two.
     pub(super) streams_of: BTreeMap<String, Option<Exchange>>,
     /// Streams that take up another one, with its number and our request.
-    pub(super) resumed: BTreeMap<Exchange, (Exchange, u64)>,
+    pub(super) resumed: BTreeMap<Exchange, (Option<Exchange>, u64)>,
     /// Answers without an id: what comes of messages that have none, or none that can be read.
     pub(super) nameless: u64,
     /// What a sound request took to be answered, as a floating average.
@@ -470,7 +470,8 @@ impl Lane {
         }
         let body = Bytes::copy_from_slice(act.body.as_bytes());
         let taken_up = headers.iter().find(|(name, _)| name == "last-event-id").and_then(|(_, id)| id.clone());
-        let origin = taken_up.and_then(|id| self.streams_of.get(&*String::from_utf8_lossy(&id)).copied().flatten());
+        // Behind an event that we never saw, or saw on several streams, it is open which stream this is.
+        let origin = taken_up.map(|id| self.streams_of.get(&*String::from_utf8_lossy(&id)).copied().flatten());
         let ticket = self.talk.http(&act.method, None, headers, body, false).await?;
         if let (Some(origin), Some(exchange)) = (origin, ticket.exchange) {
             self.resumed.insert(exchange, (origin, ticket.event));

@@ -28,6 +28,18 @@ pub(super) const INNOCENT: &[(&str, &str)] = &[
         3 sse {"jsonrpc":"2.0","id":1,"result":{}}
         3 sse {"jsonrpc":"2.0","id":1,"result":{}}"#,
     ),
+    // What is on its way on a stream arrives behind the same on the stream that took it up.
+    (
+        "2025-11-25 http",
+        r#"get
+        1 200 sse
+        1 sse id=a | {"jsonrpc":"2.0","method":"notifications/a"}
+        get+resume
+        2 200 sse
+        2 sse id=b | {"jsonrpc":"2.0","method":"notifications/b"}
+        1 sse id=b | {"jsonrpc":"2.0","method":"notifications/b"}
+        1 end"#,
+    ),
     // One that was cancelled runs no more, and its stream ends.
     (
         "2025-11-25 http",

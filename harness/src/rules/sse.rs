@@ -162,11 +162,11 @@ impl Sse {
     }
 
     fn id(&mut self, seq: u64, id: &str, state: &ExchangeState, context: &Context, out: &mut Verdicts) {
-        let before = self.ids.note(hash((&state.session, id)), seq);
-        // A resumed stream delivers again what it had.
+        // A resumed stream delivers again what it had, and may do so before what was on its way on the other arrives.
         if state.resumes {
             return;
         }
+        let before = self.ids.note(hash((&state.session, id)), seq);
         let breach = before.map(|before| {
             let what = format!("the event id \"{}\" was used before, at event {before}", clip(id));
             let breach = Breach::new(seq, "", what).about(state.requests.first().copied());
