@@ -141,7 +141,7 @@ fn answered(seen: &Seen<'_>, context: &Context, out: &mut Verdicts) {
             let error = matches!(seen.shape, Shape::Response { result: false, .. });
             let replay = seen.exchange().and_then(|it| context.exchange(it)).is_some_and(|exchange| exchange.resumes);
             let fuzzy = answer.likeness != Likeness::Exact || !request.is_readable() || (error && context.odd());
-            if request.twin || replay || fuzzy || context.legible(&request.id) {
+            if request.twin || replay || request.replayed || fuzzy || context.legible(&request.id) {
                 return;
             }
             let id = clip(&request.id.to_string());

@@ -474,6 +474,7 @@ impl Context {
             breaks,
             after_raw: self.raw,
             answered: None,
+            replayed: false,
             cancelled: None,
             deadline: None,
             ended: self.limited.then_some(seq),
@@ -555,7 +556,7 @@ impl Context {
             if let Some(id) = id
                 && let Some(key) = self.answers_to(channel, id).request
             {
-                self.settle(seq, key);
+                self.settle(seq, channel, key);
             }
             if channel == Channel::Stdio && !frame.raw.trim_ascii().is_empty() {
                 self.garbled = Some(seq);
@@ -584,15 +585,17 @@ impl Context {
                     if answer.likeness == Likeness::Exact && sent > self.notified {
                         self.notified = None;
                     }
-                    self.settle(seq, key);
+                    self.settle(seq, channel, key);
                 }
             }
         }
     }
 
-    fn settle(&mut self, seq: u64, key: RequestKey) {
+    fn settle(&mut self, seq: u64, channel: Channel, key: RequestKey) {
         self.open.remove(&key);
+        let resumes = channel.exchange().and_then(|it| self.exchange(it)).is_some_and(|exchange| exchange.resumes);
         if let Some(request) = self.requests.get_mut(&key) {
+            request.replayed |= request.answered.is_none() && resumes;
             request.answered.get_or_insert(seq);
             self.closed.insert(key);
         }

@@ -119,7 +119,13 @@ impl Progress {
         let resumes = seen.exchange().and_then(|it| context.exchange(it)).is_some_and(|exchange| exchange.resumes);
         let about = |breach: Breach| breach.about(Some(request.key));
         let ambiguous = request.twin || request.shared_token;
-        if request.answered.is_some() && request.cancelled.is_none() && !request.task && !resumes && !ambiguous {
+        if request.answered.is_some()
+            && request.cancelled.is_none()
+            && !request.task
+            && !resumes
+            && !request.replayed
+            && !ambiguous
+        {
             let id = clip(&request.id.to_string());
             let what = format!("progress for the request {} with the id {id}, which has its answer", request.method);
             let breach = about(Breach::at(seen, "/params/progressToken", what));

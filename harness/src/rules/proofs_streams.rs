@@ -40,6 +40,19 @@ pub(super) const INNOCENT: &[(&str, &str)] = &[
         1 sse id=b | {"jsonrpc":"2.0","method":"notifications/b"}
         1 end"#,
     ),
+    (
+        "2025-11-25 http",
+        r#"post {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":"A"}}}
+        1 200 sse
+        1 sse id=a | 
+        get+resume
+        2 200 sse
+        2 sse id=b | {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"A","progress":1}}
+        2 sse id=c | {"jsonrpc":"2.0","id":1,"result":{}}
+        1 sse id=b | {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"A","progress":1}}
+        1 sse id=c | {"jsonrpc":"2.0","id":1,"result":{}}
+        1 end"#,
+    ),
     // One that was cancelled runs no more, and its stream ends.
     (
         "2025-11-25 http",

@@ -49,6 +49,8 @@ pub struct Request {
     pub after_raw: bool,
     /// Events of what became of it.
     pub answered: Option<u64>,
+    /// The answer came first on a stream that takes up another one: what it repeats may arrive behind it.
+    pub replayed: bool,
     pub cancelled: Option<u64>,
     pub deadline: Option<u64>,
     /// We ended the stream, the input or the process before it was answered, or stopped reading for a limit of ours.
