@@ -1,5 +1,7 @@
 //! A bug that was found: what breaks, the smallest input that shows it, and how surely.
 
+use std::cmp::Ordering;
+
 use mcp_conform_reports::model::{CheckResult, Evidence, Verdict};
 use mcp_conform_schemas::Revision;
 use serde::{Deserialize, Serialize};
@@ -98,4 +100,29 @@ pub(super) fn id_of(suspicion: &Suspicion) -> String {
     let digest = Sha256::digest(suspicion.key().as_bytes());
     let hash: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{hash}", words.trim_matches('-'))
+}
+
+/// Whether a finding, as how often it was seen in how many attempts and its number of messages, is surer than another one, or
+/// as sure and smaller.
+pub(super) fn is_better(new: (u32, u32, usize), old: (u32, u32, usize)) -> bool {
+    let sure = |(seen, attempts, _): (u32, u32, usize)| u64::from(seen) * 100 / u64::from(attempts.max(1));
+    match sure(new).cmp(&sure(old)) {
+        Ordering::Greater => true,
+        Ordering::Equal => new.2 < old.2,
+        Ordering::Less => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_better;
+
+    #[test]
+    fn what_is_surer_wins_and_then_what_is_smaller() {
+        let (sure, flaky) = ((3, 3, 4), (2, 3, 1));
+        assert!(is_better(sure, flaky) && !is_better(flaky, sure), "a small one that comes and goes is worth less");
+        assert!(is_better((5, 5, 3), sure) && !is_better(sure, (5, 5, 3)), "all of three is all of five");
+        assert!(!is_better(sure, sure), "nothing is written anew for nothing");
+        assert!(is_better(flaky, (0, 0, 1)), "one that was never confirmed");
+    }
 }

@@ -1,7 +1,6 @@
 //! What becomes of a suspicion: it is looked for again on a fresh server, made small, confirmed, and written down.
 
 use std::{
-    cmp::Ordering,
     collections::VecDeque,
     sync::{Arc, atomic},
     time::Duration,
@@ -12,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{
     campaign::{Campaign, name_of},
-    finding::{Finding, VERSION, id_of},
+    finding::{Finding, VERSION, id_of, is_better},
     input::Input,
     oracle::{self, Kind, Suspicion},
     place::Place,
@@ -39,7 +38,7 @@ struct Showing {
     suspicion: Suspicion,
     events: Vec<Arc<Event>>,
     /// Of an answer that was lost: it came, under an id that is not that of its request.
-    astray: Option<Suspicion>,
+    misnamed: Option<Suspicion>,
 }
 
 /// Plays an input on a server that did nothing before.
@@ -59,9 +58,9 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn astray(&mut self) -> Option<(Suspicion, Vec<Arc<Event>>)> {
+    fn misnamed(&mut self) -> Option<(Suspicion, Vec<Arc<Event>>)> {
         let last = self.last.as_mut()?;
-        Some((last.astray.take()?, last.events.clone()))
+        Some((last.misnamed.take()?, last.events.clone()))
     }
 }
 
@@ -123,12 +122,12 @@ impl Campaign {
         let Some((whole, before)) = found else {
             return self.not_again(place, suspicion, input, &first_events, after);
         };
-        if let Some((astray, events)) = trial.astray() {
-            return self.under_its_name(place, &suspicion, astray, whole, events).await;
+        if let Some((misnamed, events)) = trial.misnamed() {
+            return self.under_its_name(place, &suspicion, misnamed, whole, events).await;
         }
         let (small, (seen, attempts)) = self.made_small(&mut trial, whole).await;
-        if let Some((astray, events)) = trial.astray() {
-            return self.under_its_name(place, &suspicion, astray, small, events).await;
+        if let Some((misnamed, events)) = trial.misnamed() {
+            return self.under_its_name(place, &suspicion, misnamed, small, events).await;
         }
         let (suspicion, events) = match trial.last {
             Some(showing) => (
@@ -153,12 +152,12 @@ impl Campaign {
         &self,
         place: &Arc<Place>,
         lost: &Suspicion,
-        astray: Suspicion,
+        misnamed: Suspicion,
         input: Input,
         events: Vec<Arc<Event>>,
     ) {
         self.forget(lost);
-        Box::pin(self.look_into(place, astray, &Arc::new(input), &VecDeque::new(), events)).await;
+        Box::pin(self.look_into(place, misnamed, &Arc::new(input), &VecDeque::new(), events)).await;
     }
 
     fn trial<'a>(&'a self, place: &'a Arc<Place>, key: String, kind: Kind) -> Trial<'a> {
@@ -395,14 +394,14 @@ impl Campaign {
         let mut suspicions = self.suspicions(place, input, &played);
         suspicions.extend(self.gone(place, &played).await);
         let matches = |suspicions: Vec<Suspicion>| suspicions.into_iter().find(|it| it.key() == trial.key);
-        let astray =
+        let misnamed =
             suspicions.iter().find(|it| trial.kind == Kind::Lost && it.check == "ids" && it.verdict == Verdict::Fail);
-        let astray = astray.cloned();
+        let misnamed = misnamed.cloned();
         if let Some(suspicion) = matches(suspicions) {
-            let astray = astray.filter(|it| it.lane == suspicion.lane);
+            let misnamed = misnamed.filter(|it| it.lane == suspicion.lane);
             let events = life.events(suspicion.lane);
             life.drop_all().await;
-            return Some(Showing { suspicion, events, astray });
+            return Some(Showing { suspicion, events, misnamed });
         }
         if !matches!(trial.kind, Kind::Exit | Kind::Rule) || !life.is_sound() {
             life.drop_all().await;
@@ -423,7 +422,7 @@ impl Campaign {
         }
         let suspicion = matches(late)?;
         let events = events.into_iter().filter(|(lane, _)| *lane == suspicion.lane).map(|(_, event)| event).collect();
-        Some(Showing { suspicion, events, astray: None })
+        Some(Showing { suspicion, events, misnamed: None })
     }
 
     /// What one investigation may take: a part of the campaign.
@@ -572,17 +571,6 @@ impl Campaign {
     }
 }
 
-/// Whether a finding, as how often it was seen in how many attempts and its number of messages, is surer than another one, or
-/// as sure and smaller.
-fn is_better(new: (u32, u32, usize), old: (u32, u32, usize)) -> bool {
-    let sure = |(seen, attempts, _): (u32, u32, usize)| u64::from(seen) * 100 / u64::from(attempts.max(1));
-    match sure(new).cmp(&sure(old)) {
-        Ordering::Greater => true,
-        Ordering::Equal => new.2 < old.2,
-        Ordering::Less => false,
-    }
-}
-
 fn holds_number(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::Number(_) => true,
@@ -591,19 +579,5 @@ fn holds_number(value: &serde_json::Value) -> bool {
             members.iter().any(|(name, member)| name == super::input::RAW || holds_number(member))
         }
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_better;
-
-    #[test]
-    fn what_is_surer_wins_and_then_what_is_smaller() {
-        let (sure, flaky) = ((3, 3, 4), (2, 3, 1));
-        assert!(is_better(sure, flaky) && !is_better(flaky, sure), "a small one that comes and goes is worth less");
-        assert!(is_better((5, 5, 3), sure) && !is_better(sure, (5, 5, 3)), "all of three is all of five");
-        assert!(!is_better(sure, sure), "nothing is written anew for nothing");
-        assert!(is_better(flaky, (0, 0, 1)), "one that was never confirmed");
     }
 }
