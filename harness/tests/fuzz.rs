@@ -163,6 +163,22 @@ fn a_bug_is_found_made_small_and_written_down() {
     assert_eq!(seen(Config::default()), [0]);
 }
 
+/// What the fuzzer says first in a conversation, its scripts say, too.
+#[test]
+fn the_script_of_a_finding_settles_the_era_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let outcome = campaign(|| {
+        let mut options = FuzzOptions { max_findings: Some(1), ..options(&broken(), Transport::Stdio, &out, 300) };
+        options.run.revisions = vec![Revision::V2026_07_28];
+        options
+    });
+    let finding = outcome.unwrap().findings.into_iter().next().unwrap();
+    let script = std::fs::read_to_string(out.join("findings").join(&finding.id).join("case.yaml")).unwrap();
+    let first = script.split_once("steps:\n").unwrap().1.lines().next().unwrap();
+    assert_eq!(first, r#"  - {"request":{"method":"tools/list"}}"#, "{script}");
+}
+
 #[test]
 fn a_campaign_is_gone_on_with_and_its_folder_is_kept_from_others() {
     let dir = tempfile::tempdir().unwrap();

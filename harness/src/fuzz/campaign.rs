@@ -68,14 +68,7 @@ pub async fn fuzz(options: FuzzOptions, control: FuzzControl) -> Result<FuzzOutc
     Ok(campaign.outcome(interrupted, &offered))
 }
 
-fn place(
-    target: &Target,
-    bench: &Arc<Bench>,
-    keeper: &Arc<Keeper>,
-    scouted: &Scouted,
-    dual: bool,
-    options: &FuzzOptions,
-) -> Place {
+fn place(target: &Target, bench: &Arc<Bench>, keeper: &Arc<Keeper>, scouted: &Scouted, options: &FuzzOptions) -> Place {
     let ground = Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface.clone() };
     Place {
         target: target.clone(),
@@ -83,7 +76,7 @@ fn place(
         ground: Arc::new(ground),
         answers: options.run.answers.clone(),
         keeper: keeper.clone(),
-        dual,
+        served: scouted.served,
         pace: Pace::default(),
     }
 }
@@ -134,9 +127,8 @@ impl Campaign {
         for target in stdio.into_iter().chain(http) {
             match scout(&target, &bench, &options.run).await {
                 Ok(scouted) => {
-                    let dual = scouted.len() > 1;
                     for era in scouted {
-                        places.push(Arc::new(place(&target, &bench, &keeper, &era, dual, &options)));
+                        places.push(Arc::new(place(&target, &bench, &keeper, &era, &options)));
                         offered.push(era);
                     }
                 }

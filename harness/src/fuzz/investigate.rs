@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     script::{Sources, evidence},
-    trace::{self, Body, Event, Transport},
+    trace::{self, Body, Event},
 };
 
 /// Attempts of one investigation.
@@ -546,7 +546,6 @@ impl Campaign {
     }
 
     fn write(&self, place: &Arc<Place>, finding: Finding, suspicion: &Suspicion, events: &[Arc<Event>]) {
-        let transport: Transport = place.ground.transport;
         let comment = format!(
             "Found by mcp-conform fuzz, seed {}, in {}.\nSeen in {} of {} attempts. Play it again with\n  {}",
             finding.seed,
@@ -555,7 +554,7 @@ impl Campaign {
             finding.attempts,
             finding.repro
         );
-        let text = script(&finding.id, &finding.input, suspicion, transport, &comment);
+        let text = script(&finding.id, &finding.input, suspicion, place, &comment);
         let mut wire = Vec::new();
         // Writing to memory cannot fail.
         let _ = trace::header(&mut wire);

@@ -9,16 +9,17 @@ use std::{
     time::Duration,
 };
 
-use mcp_conform_schemas::Revision;
+use mcp_conform_cases::ast::ServedEras;
+use mcp_conform_schemas::{Era, Revision};
 use serde_json::Value;
 use tokio::sync::{RwLock, RwLockReadGuard};
 
 use super::{input::Manner, seeds::Ground};
 use crate::{
-    conversation::{Bench, Conversation, OpenError, Opening, Policy, Target, all_capabilities, open},
+    conversation::{Bench, Call, Conversation, OpenError, Opening, Policy, Target, all_capabilities, open},
     process::CommandSpec,
     run::HttpTarget,
-    trace::{DEFAULT_BUDGET, Recorder},
+    trace::{DEFAULT_BUDGET, Recorder, Transport},
     transport::{Endpoint, Grace, ServeError, Served},
 };
 
@@ -107,8 +108,8 @@ pub(super) struct Place {
     /// The user's own results by the method that asks for them.
     pub(super) answers: Arc<BTreeMap<String, Value>>,
     pub(super) keeper: Arc<Keeper>,
-    /// Whether the target serves both eras.
-    pub(super) dual: bool,
+    /// What the target serves, whichever revisions are fuzzed.
+    pub(super) served: ServedEras,
     pub(super) pace: Pace,
 }
 
@@ -184,17 +185,89 @@ impl Place {
             capabilities: all_capabilities(),
             policy: self.policy(manner),
             tools: self.ground.surface.input_schemas(),
-            dual: Some(self.dual),
+            dual: Some(self.served == ServedEras::Dual),
             ..Opening::new(self.ground.era)
         };
-        open(&self.target, &self.bench, opening).await
+        let talk = open(&self.target, &self.bench, opening).await?;
+        if let Some(method) = self.settles() {
+            let call = Call { method: method.to_owned(), ..Call::default() };
+            let asked = talk.request(call, Some(self.bench.deadlines.start)).await;
+            if let Err(error) = asked {
+                return Err(OpenError { kind: error.into(), conversation: Some(talk) });
+            }
+        }
+        Ok(talk)
+    }
+
+    /// The request that each conversation begins with, where the server has to learn from one of which era it is: over stdio
+    /// neither a notification nor `server/discover` says it, and a server of both may still wait for `initialize`.
+    pub(super) fn settles(&self) -> Option<&'static str> {
+        const LISTS: [(&str, &str); 3] =
+            [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")];
+        let open =
+            (self.ground.era, self.ground.transport, self.served) == (Era::Modern, Transport::Stdio, ServedEras::Dual);
+        let offered = &self.ground.surface.capabilities;
+        let list = LISTS.iter().find(|(capability, _)| offered.get(capability).is_some()).or(LISTS.first());
+        list.filter(|_| open).map(|(_, method)| *method)
     }
 
     /// The value of a capability that every sound request relies on.
     pub(super) fn survival(&self) -> (&'static str, Option<Value>) {
         match self.ground.era {
-            mcp_conform_schemas::Era::Legacy => ("ping", None),
-            mcp_conform_schemas::Era::Modern => ("server/discover", None),
+            Era::Legacy => ("ping", None),
+            Era::Modern => ("server/discover", None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_reference_server::Config;
+
+    use super::*;
+    use crate::{
+        conversation::{Deadlines, StdioTarget},
+        fuzz::{
+            input::{Act, Input, Message, Step},
+            play::{Haste, Life},
+        },
+        proof::stdio_target,
+        run::{RunOptions, scout},
+        trace::Secrets,
+        wire::Limits,
+    };
+
+    /// Whether a server of both eras, of which one is fuzzed, lives on after a notification that comes first of all.
+    async fn lives(served: Option<ServedEras>) -> bool {
+        let target = stdio_target(Config { settles_era: true, ..Config::default() });
+        let mut options = RunOptions::of_everything(Some(target.clone()), None, Vec::new());
+        options.revisions = vec![Revision::V2026_07_28];
+        let bench = Arc::new(Bench::new(Deadlines::default(), Limits::default(), Arc::new(Secrets::default())));
+        let target = Target::Stdio(target);
+        let scouted = scout(&target, &bench, &options).await.unwrap().remove(0);
+        let ground = Ground { era: scouted.era, transport: Transport::Stdio, surface: scouted.surface };
+        let place = Place {
+            target,
+            keeper: Arc::new(Keeper::new(None, bench.clone())),
+            bench,
+            ground: Arc::new(ground),
+            answers: Arc::default(),
+            served: served.unwrap_or(scouted.served),
+            pace: Pace::default(),
+        };
+        let message = Message { method: "notifications/mcp-conform-unknown".to_owned(), ..Message::default() };
+        let steps = vec![Step { on: 0, wait: true, act: Act::Notify(message) }];
+        let input = Input { era: Era::Modern, manner: Manner::Prompt, steps };
+        let mut life = Life::new(Arc::new(place), Manner::Prompt);
+        life.begin().await.unwrap();
+        life.play(&input, Duration::from_secs(1), Haste::None).await;
+        life.is_sound()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_of_both_eras_knows_which_one_this_is_before_anything_odd_is_sent() {
+        assert!(lives(None).await);
+        // As if it were not known to serve both: then the notification ends it.
+        assert!(!lives(Some(ServedEras::ModernOnly)).await);
     }
 }

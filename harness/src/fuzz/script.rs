@@ -9,12 +9,14 @@ use serde_json::{Map, Value, json};
 use super::{
     input::{self, Act, Input, Manner, Message, Octets, Retry},
     oracle::{Kind, Suspicion},
+    place::Place,
     play::PROOFS,
 };
 use crate::{conversation::all_capabilities, trace::Transport};
 
-/// The text of a script that does what the input does.
-pub(super) fn script(id: &str, input: &Input, found: &Suspicion, transport: Transport, comment: &str) -> String {
+/// The text of a script that does what the input does in that place.
+pub(super) fn script(id: &str, input: &Input, found: &Suspicion, place: &Place, comment: &str) -> String {
+    let transport = place.ground.transport;
     let mut out = String::new();
     for line in comment.lines() {
         let _ = writeln!(out, "# {line}");
@@ -31,8 +33,10 @@ pub(super) fn script(id: &str, input: &Input, found: &Suspicion, transport: Tran
     out.push_str("steps:\n");
     let ended = (0..input.steps.len()).find(|of| input.listens(*of) && input.ends(*of));
     let astray = ended.filter(|_| found.kind == Kind::Astray);
+    let opened = vec!["main".to_owned()];
     let mut writer =
-        Writer { input, transport, opened: vec!["main".to_owned()], steps: Vec::new(), dropped: 0, astray };
+        Writer { input, transport, settles: place.settles(), opened, steps: Vec::new(), dropped: 0, astray };
+    writer.settle("main");
     for (index, step) in input.steps.iter().enumerate() {
         writer.step(index, usize::from(step.on), step.wait, &step.act);
     }
@@ -59,6 +63,8 @@ fn setup(input: &Input) -> Value {
 struct Writer<'a> {
     input: &'a Input,
     transport: Transport,
+    /// What each conversation begins with, see [`Place::settles`].
+    settles: Option<&'static str>,
     /// Names of the conversations by number.
     opened: Vec<String>,
     steps: Vec<Value>,
@@ -143,10 +149,17 @@ impl Writer<'_> {
         let mut body = setup(self.input);
         body["as"] = name.as_str().into();
         self.push("open", body);
+        self.settle(&name);
         if let Some(place) = self.opened.get_mut(on) {
             place.clone_from(&name);
         }
         name
+    }
+
+    fn settle(&mut self, on: &str) {
+        if let Some(method) = self.settles {
+            self.push("request", named(json!({ "method": method }), on));
+        }
     }
 
     fn request(&self, message: &Message) -> Map<String, Value> {

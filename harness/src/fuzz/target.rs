@@ -78,7 +78,6 @@ impl Target {
         let keeper = Arc::new(Keeper::new(None, bench.clone()));
         let target = Reached::Stdio(StdioTarget::Memory(server));
         let scouted = runtime.block_on(scout(&target, &bench, &options)).map_err(FuzzError::Unserved)?;
-        let dual = scouted.len() > 1;
         let eras = scouted.into_iter().map(|scouted| {
             let ground = Ground { era: scouted.era, transport: target.transport(), surface: scouted.surface };
             let seeds = seeds::of_surface(&ground);
@@ -91,7 +90,7 @@ impl Target {
                 ground: Arc::new(ground),
                 answers: Arc::default(),
                 keeper: keeper.clone(),
-                dual,
+                served: scouted.served,
                 pace: Pace::default(),
             };
             let place = Arc::new(place);

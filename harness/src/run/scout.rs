@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use mcp_conform_cases::ast::ServedEras;
 use mcp_conform_schemas::Era;
 
 use super::{
     options::RunOptions,
     probe::probe,
-    surface::Surface,
+    surface::{Surface, served},
     survey::{offered, use_all},
 };
 use crate::{
@@ -19,6 +20,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Scouted {
     pub era: Era,
+    /// What the target serves, whichever revisions were asked for.
+    pub served: ServedEras,
     pub surface: Surface,
     /// What the conversation brought that found it out.
     pub events: Vec<Arc<Event>>,
@@ -28,6 +31,8 @@ pub struct Scouted {
 #[derive(Debug)]
 pub(crate) struct Reached {
     pub era: Era,
+    /// What the target serves, whichever revisions were asked for.
+    pub served: ServedEras,
     pub talk: Conversation,
     /// The `DiscoverResult`, in the modern era.
     pub discovered: Option<serde_json::Value>,
@@ -39,15 +44,18 @@ pub(crate) async fn reach(target: &Target, bench: &Arc<Bench>, options: &RunOpti
     let mut reached = Vec::new();
     let mut reasons = Vec::new();
     let mut loose = Vec::new();
+    let served = served(probed.legacy.is_ok(), probed.modern.discovered.is_some());
     match probed.legacy {
-        Ok(talk) => reached.push(Reached { era: Era::Legacy, talk, discovered: None }),
+        Ok(talk) => reached.extend(served.map(|served| Reached { era: Era::Legacy, served, talk, discovered: None })),
         Err(error) => {
             reasons.push(format!("2025-11-25: {}", error.kind));
             loose.extend(error.conversation);
         }
     }
     match (probed.modern.talk, probed.modern.discovered) {
-        (Some(talk), discovered @ Some(_)) => reached.push(Reached { era: Era::Modern, talk, discovered }),
+        (Some(talk), discovered @ Some(_)) => {
+            reached.extend(served.map(|served| Reached { era: Era::Modern, served, talk, discovered }));
+        }
         (talk, _) => {
             reasons.push(format!("2026-07-28: server/discover was answered with {}", probed.modern.instead));
             loose.extend(talk);
@@ -65,11 +73,11 @@ pub(crate) async fn reach(target: &Target, bench: &Arc<Bench>, options: &RunOpti
 pub async fn scout(target: &Target, bench: &Arc<Bench>, options: &RunOptions) -> Result<Vec<Scouted>, Vec<String>> {
     let (reached, reasons) = reach(target, bench, options).await;
     let mut out = Vec::new();
-    for Reached { era, talk, discovered } in &reached {
+    for Reached { era, served, talk, discovered } in &reached {
         let mut surface = offered(talk, options, discovered.as_ref()).await;
         // Those that take their time are ended with the conversation.
         let _ = use_all(talk, &mut surface).await;
-        out.push(Scouted { era: *era, surface, events: talk.events() });
+        out.push(Scouted { era: *era, served: *served, surface, events: talk.events() });
     }
     futures_util::future::join_all(reached.iter().map(|reached| reached.talk.end())).await;
     if out.is_empty() { Err(reasons) } else { Ok(out) }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_conform_cases::ast::{Case, ServedEras, Spanned, Step};
+use mcp_conform_cases::ast::{Case, Spanned, Step};
 use mcp_conform_schemas::Era;
 use tokio::sync::{OnceCell, watch};
 
@@ -41,10 +41,9 @@ pub(super) async fn play_all(
     bench: &Arc<Bench>,
     options: &RunOptions,
     reached: Reached,
-    served: ServedEras,
     out: &mut Answers,
 ) {
-    let era = reached.era;
+    let Reached { era, served, .. } = reached;
     let transport = target.transport();
     let mut surface = offered(&reached.talk, options, reached.discovered.as_ref()).await;
     if cases.iter().any(|case| case.uses_tools()) {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     conversation::{Bench, Target},
-    run::{HttpTarget, Reached, RunOptions, reach, surface::served},
+    run::{HttpTarget, RunOptions, reach},
     trace::{DEFAULT_BUDGET, Recorder},
     transport::{Grace, Served},
     wire::Limits,
@@ -97,11 +97,9 @@ impl Taker<'_> {
     async fn target(&self, target: Target) -> Result<Vec<Taken>, TakeError> {
         let (reached, reasons) = reach(&target, &self.bench, self.options).await;
         let transport = target.transport();
-        let is = |era| reached.iter().any(|reached: &Reached| reached.era == era);
-        let eras = served(is(mcp_conform_schemas::Era::Legacy), is(mcp_conform_schemas::Era::Modern));
-        let Some(eras) = eras else {
+        if reached.is_empty() {
             return Err(TakeError::Unserved { transport: transport.as_str(), reasons });
-        };
+        }
         let mut out = Vec::new();
         for reached in reached {
             let revision = reached.era.judged();
@@ -114,7 +112,7 @@ impl Taker<'_> {
                 let (mine, others): (Vec<_>, Vec<_>) = again.into_iter().partition(|again| again.era == era);
                 futures_util::future::join_all(others.iter().map(|other| other.talk.end())).await;
                 if let Some(again) = mine.into_iter().next() {
-                    cases::play_all(self.own, &target, &self.bench, self.options, again, eras, &mut answers).await;
+                    cases::play_all(self.own, &target, &self.bench, self.options, again, &mut answers).await;
                     number_names(&mut answers.answers);
                 }
             }
