@@ -567,7 +567,9 @@ impl Page {
         let summary = Summary::of(&report.results);
         self.sheet.gap();
         let pieces = if summary == Summary::default() {
-            vec![(BOLD, "Nothing was judged".to_owned())]
+            // A campaign that found nothing ends clean, a run that judged nothing does not.
+            let clean = options.exit == Some(exit::Exit::Clean);
+            vec![(BOLD, if clean { "No findings" } else { "Nothing was judged" }.to_owned())]
         } else {
             tally(&summary, &merge::merge_findings(report))
         };

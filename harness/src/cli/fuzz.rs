@@ -23,7 +23,7 @@ use super::{
     plan::plan,
 };
 use crate::{
-    fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, Status, fuzz, replay},
+    fuzz::{Finding, FuzzControl, FuzzError, FuzzOptions, Status, fuzz, inputs, replay},
     process,
 };
 
@@ -134,6 +134,11 @@ fn options(args: &FuzzArgs, run: &RunArgs) -> Result<FuzzOptions, UsageError> {
         if !dir.is_dir() {
             let shown = dir.display().to_string();
             return Err(UsageError::flag("corpus", shown, "is no folder", "name a folder with inputs of the fuzzer"));
+        }
+        let found = inputs(dir).map_err(|error| UsageError::Other(error.to_string()))?;
+        if found.is_empty() {
+            let remedy = "name a folder such as the `corpus` of a campaign; case scripts are given by --cases";
+            return Err(UsageError::flag("corpus", dir.display().to_string(), "holds no inputs of the fuzzer", remedy));
         }
     }
     options.corpus.clone_from(&args.corpus);

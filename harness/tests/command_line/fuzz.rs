@@ -65,6 +65,13 @@ fn the_shell_line_of_a_finding_shows_it() {
 }
 
 #[test]
+fn a_campaign_without_findings_says_so() {
+    let cli = Cli::new();
+    let done = cli.run(["fuzz", "--demo", "--max-inputs", "20"]).is(0, &["No findings", "Exit code 0"]);
+    assert!(!done.stdout.contains("Nothing was judged"), "{}", done.stdout);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_before_anything_starts() {
     let cli = Cli::new();
     let server = broken();
@@ -76,6 +83,9 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
     refused(&["--max-time", "3"], &["give --for"]);
     refused(&["--baseline", "x"], &["--baseline is for mcp-conform run"]);
     refused(&["--corpus", "nowhere"], &["is no folder"]);
+    std::fs::create_dir(cli.folder().join("scripts")).unwrap();
+    cli.file("scripts/one.yaml", "id: one\n");
+    refused(&["--corpus", "scripts"], &["holds no inputs of the fuzzer", "--cases"]);
     refused(&["--max-findings", "0"], &["give 1 or more"]);
     refused(&["--resume"], &["holds no campaign"]);
     cli.run(["fuzz", "replay", "nowhere", "--server", &server]).refused(&["holds no campaign"]);
