@@ -75,17 +75,25 @@ fn the_same_seed_gives_the_same_inputs() {
     assert_ne!(first, digest(2));
 }
 
-/// A server of 2026-07-28 that takes 50 ms for each answer, which is longer than anything is waited for that nobody owes.
+/// A server of 2026-07-28 that does one thing after another: 50 ms for each answer, which is longer than anything is waited for
+/// that nobody owes, and 400 ms for a call.
 async fn leisurely(stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
     let mut lines = BufReader::new(stdin).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         let Some(id) = message.get("id").filter(|id| id.is_string() || id.is_i64()) else { continue };
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let answer = match message.get("method").and_then(Value::as_str) {
+        let method = message.get("method").and_then(Value::as_str);
+        tokio::time::sleep(Duration::from_millis(if method == Some("tools/call") { 400 } else { 50 })).await;
+        let answer = match method {
             Some("server/discover") => json!({"jsonrpc": "2.0", "id": id, "result": {
-                "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {},
+                "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
                 "serverInfo": {"name": "leisurely", "version": "1.0.0"}, "ttlMs": 0, "cacheScope": "private"}}),
+            Some("tools/list") => json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", "tools": [
+                {"name": "work", "annotations": {"readOnlyHint": true}, "inputSchema": {"type": "object",
+                    "properties": {"on": {"type": "string"}}, "required": ["on"]}}], "ttlMs": 0, "cacheScope": "private"}}),
+            Some("tools/call") => {
+                json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", "content": []}})
+            }
             _ => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}),
         };
         if stdout.write_all(format!("{answer}\n").as_bytes()).await.is_err() {

@@ -105,6 +105,7 @@ impl Lane {
             }
             let Some(key) = seen.answer.and_then(|answer| answer.request) else { continue };
             let Some(sent) = self.judge.context().request(key).map(|request| request.event) else { continue };
+            self.backlog.remove(&sent);
             let Some(step) = self.waiting.remove(&sent) else { continue };
             // A second answer tells nothing more of what was read.
             let later = self.cancelled.values_mut().filter(|(cancelled, _)| *cancelled < sent);

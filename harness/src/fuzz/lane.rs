@@ -38,6 +38,9 @@ pub(super) struct Lane {
     /// Steps whose answers are waited for, by the event of the request.
     pub(super) waiting: BTreeMap<u64, usize>,
     pub(super) place: Arc<Place>,
+    /// The tools of calls that were not answered, by the event of the call: a server that does one thing after another is still
+    /// at them, cancelled or not.
+    pub(super) backlog: BTreeMap<u64, String>,
     /// Ids that were chosen by hand, by step of the input at hand.
     pub(super) ids: BTreeMap<usize, String>,
     /// The tasks of `tasks/cancel`, by step of the input at hand.
@@ -100,6 +103,7 @@ impl Lane {
             judge: Judge::new(),
             next: 0,
             waiting: BTreeMap::new(),
+            backlog: BTreeMap::new(),
             ids: BTreeMap::new(),
             tasks: BTreeMap::new(),
             spellings: BTreeMap::new(),
@@ -133,10 +137,14 @@ impl Lane {
         lane
     }
 
-    /// How long an answer is waited for: a process that has said nothing yet may still be starting.
-    pub(super) fn with_start(&self, patience: Duration) -> Duration {
+    /// How long an answer is waited for: a process that has said nothing yet may still be starting, and what it was asked before
+    /// may come first.
+    pub(super) fn patient(&self, patience: Duration) -> Duration {
         const FACTOR: u32 = 4;
-        if self.heard { patience } else { patience + self.talk.bench().slowest_start() * FACTOR }
+        let bench = self.talk.bench();
+        let before: Duration = self.backlog.values().map(|tool| self.place.pace.usual(tool)).sum();
+        let patience = patience + before.min(bench.deadlines.answer);
+        if self.heard { patience } else { patience + bench.slowest_start() * FACTOR }
     }
 
     /// How long an answer that nobody owes is waited for: a few times what one takes that is owed.
@@ -278,6 +286,13 @@ impl Lane {
         if let Some(outcome) = played.outcomes.get_mut(index) {
             let (sound, sent, at) = (sound && !long, Some(ticket.event), self.talk.recorder().elapsed());
             *outcome = Outcome { method, tool, sound, sent, at, mark, said, ..Outcome::default() };
+        }
+        if let Some(tool) = played.outcomes.get(index).and_then(|outcome| outcome.tool.clone()) {
+            const MOST: usize = 256;
+            self.backlog.insert(ticket.event, tool);
+            while self.backlog.len() > MOST {
+                self.backlog.pop_first();
+            }
         }
         self.by_exchange.extend(ticket.exchange.map(|exchange| (exchange, index)));
         if long {

@@ -145,6 +145,12 @@ impl Pace {
         taken.total += took;
     }
 
+    /// What a call of a tool took on average.
+    pub(super) fn usual(&self, tool: &str) -> Duration {
+        let pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.get(tool).map(|taken| taken.total / taken.answers.max(1)).unwrap_or_default()
+    }
+
     /// How long the next call is waited for. Of a tool whose calls take much longer than a message needs, one in so many
     /// to its end that the wait does not weigh on the rest, and some others until it may have begun to work.
     pub(super) fn wait(&self, tool: &str) -> Wait {

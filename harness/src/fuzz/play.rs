@@ -132,7 +132,7 @@ impl Life {
             if step.wait && wait != Wait::None {
                 // What is no sound request may never be answered, and is not worth the wait.
                 let sound = played.outcomes.get(index).is_some_and(|outcome| outcome.sound);
-                let long = lane.with_start(patience);
+                let long = lane.patient(patience);
                 let most = match wait {
                     Wait::Begun => BEGUN,
                     _ if sound => long,
@@ -169,7 +169,7 @@ impl Life {
             let owed = |lane: &Lane, played: &Played| {
                 lane.waiting.values().any(|step| played.outcomes.get(*step).is_some_and(|outcome| outcome.sound))
             };
-            let until = Instant::now() + lane.with_start(patience);
+            let until = Instant::now() + lane.patient(patience);
             while owed(lane, &played) && !lane.gone {
                 let before = lane.waiting.len();
                 if !lane.pump(until, &mut played, |lane| lane.waiting.len() < before).await {
@@ -255,7 +255,7 @@ impl Life {
         let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut).filter(|lane| !lane.gone) else { return };
         let call = Call { method: method.to_owned(), params: params.map(Into::into), ..Call::default() };
         let index = played.outcomes.len();
-        let patience = lane.with_start(patience);
+        let patience = lane.patient(patience);
         let started = Instant::now();
         let Ok(ticket) = lane.talk.send_long(call).await else {
             // A server that is gone closed its input; one that does not read it hangs.
@@ -271,6 +271,10 @@ impl Life {
             lane.pump(started + patience, played, |lane| !lane.waiting.values().any(|step| *step == index)).await;
         lane.waiting.retain(|_, step| *step != index);
         let outcome = played.outcomes.pop().unwrap_or_default();
+        if answered {
+            // Nothing that was asked before stands in the way any more.
+            lane.backlog.clear();
+        }
         if answered && !matches!(outcome.class, Class::Result | Class::Unanswered | Class::Closed) {
             played.refused = Some((on, outcome));
         }
