@@ -239,12 +239,13 @@ mod tests {
         },
         proof::stdio_target,
         run::{RunOptions, scout},
-        trace::Secrets,
+        trace::{Event, Secrets},
         wire::Limits,
     };
 
-    /// Whether a server of both eras, of which one is fuzzed, lives on after a notification that comes first of all.
-    async fn lives(served: Option<ServedEras>) -> bool {
+    /// A server of both eras, of which one is fuzzed, that ends by a notification before it knows which one this is. It can be
+    /// said to serve what it does not.
+    async fn unsettled(served: Option<ServedEras>) -> Life {
         let target = stdio_target(Config { settles_era: true, ..Config::default() });
         let mut options = RunOptions::of_everything(Some(target.clone()), None, Vec::new());
         options.revisions = vec![Revision::V2026_07_28];
@@ -261,19 +262,46 @@ mod tests {
             served: served.unwrap_or(scouted.served),
             pace: Pace::default(),
         };
-        let message = Message { method: "notifications/mcp-conform-unknown".to_owned(), ..Message::default() };
-        let steps = vec![Step { on: 0, wait: true, act: Act::Notify(message) }];
-        let input = Input { era: Era::Modern, manner: Manner::Prompt, steps };
         let mut life = Life::new(Arc::new(place), Manner::Prompt);
         life.begin().await.unwrap();
+        life
+    }
+
+    async fn play(life: &mut Life, acts: impl IntoIterator<Item = Act>) {
+        let steps = acts.into_iter().map(|act| Step { on: 0, wait: true, act }).collect();
+        let input = Input { era: Era::Modern, manner: Manner::Prompt, steps };
         life.play(&input, Duration::from_secs(1), Haste::None).await;
-        life.is_sound()
+    }
+
+    fn message(method: &str) -> Message {
+        Message { method: method.to_owned(), ..Message::default() }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_of_both_eras_knows_which_one_this_is_before_anything_odd_is_sent() {
-        assert!(lives(None).await);
+        let unknown = || [Act::Notify(message("notifications/mcp-conform-unknown"))];
+        let mut life = unsettled(None).await;
+        play(&mut life, unknown()).await;
+        assert!(life.is_sound());
         // As if it were not known to serve both: then the notification ends it.
-        assert!(!lives(Some(ServedEras::ModernOnly)).await);
+        let mut life = unsettled(Some(ServedEras::ModernOnly)).await;
+        play(&mut life, unknown()).await;
+        assert!(!life.is_sound());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_conversation_that_an_input_ended_can_be_looked_at() {
+        let mut life = unsettled(None).await;
+        play(&mut life, [Act::Request(message("server/discover")), Act::Drop]).await;
+        let discovers = |life: &Life| {
+            let sent = |event: &Event| {
+                event.message().is_some_and(|it| it.frame.raw.windows(15).any(|it| it == b"server/discover"))
+            };
+            life.events(0).iter().filter(|event| sent(event)).count()
+        };
+        assert_eq!(discovers(&life), 1);
+        // The next input is another's doing.
+        play(&mut life, [Act::Request(message("tools/list"))]).await;
+        assert_eq!(discovers(&life), 0);
     }
 }

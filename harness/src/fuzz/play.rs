@@ -3,7 +3,7 @@
 //!
 //! What is an answer to what is taken from the rules' own ledger, so that the fuzzer and the rules can never disagree.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -44,6 +44,8 @@ pub(super) struct Life {
     place: Arc<Place>,
     manner: Manner,
     lanes: Vec<Option<Lane>>,
+    /// The events of conversations that ended within the last input, by the place that they had.
+    ended: BTreeMap<usize, Vec<Arc<Event>>>,
     generation: u64,
     pub(super) sent: u64,
     /// What is open after the next input stays open: the server is to end with it.
@@ -54,7 +56,8 @@ pub(super) struct Life {
 impl Life {
     pub(super) fn new(place: Arc<Place>, manner: Manner) -> Self {
         let generation = place.keeper.generation();
-        Self { place, manner, lanes: Vec::new(), generation, sent: 0, parting: false, marks: Marks::default() }
+        let (lanes, ended, marks) = (Vec::new(), BTreeMap::new(), Marks::default());
+        Self { place, manner, lanes, ended, generation, sent: 0, parting: false, marks }
     }
 
     pub(super) fn place(&self) -> &Arc<Place> {
@@ -79,15 +82,25 @@ impl Life {
         self.lane(0).await.map(drop)
     }
 
-    /// The events of a conversation that are kept.
+    /// The events of a conversation that are kept, also where the last input ended it.
     pub(super) fn events(&self, lane: usize) -> Vec<Arc<Event>> {
-        self.lanes.get(lane).and_then(Option::as_ref).map(|lane| lane.talk.events()).unwrap_or_default()
+        let open = self.lanes.get(lane).and_then(Option::as_ref);
+        open.map(|lane| lane.talk.events()).or_else(|| self.ended.get(&lane).cloned()).unwrap_or_default()
+    }
+
+    /// Drops a conversation, if there is one, and keeps its events.
+    async fn drop_one(&mut self, on: usize) {
+        if let Some(lane) = self.lanes.get_mut(on).and_then(Option::take) {
+            self.ended.insert(on, lane.talk.events());
+            lane.talk.drop_connection().await;
+        }
     }
 
     /// Plays an input and waits for what is owed, each answer so long.
     pub(super) async fn play(&mut self, input: &Input, patience: Duration, haste: Haste) -> Played {
         let place = self.place.clone();
         let _hold = place.keeper.hold().await;
+        self.ended.clear();
         let mut played = Played {
             outcomes: vec![Outcome::default(); input.steps.len()],
             marks: std::mem::take(&mut self.marks),
@@ -102,9 +115,7 @@ impl Life {
             }
             let on = usize::from(step.on).min(MOST_LANES - 1);
             if step.act == Act::Drop {
-                if let Some(lane) = self.lanes.get_mut(on).and_then(Option::take) {
-                    lane.talk.drop_connection().await;
-                }
+                self.drop_one(on).await;
                 continue;
             }
             let lane = match self.lane(on).await {
@@ -189,8 +200,8 @@ impl Life {
                 }
                 lane.settle(on, &mut played);
             }
-            if over && let Some(lane) = self.lanes.get_mut(on).and_then(Option::take) {
-                lane.talk.drop_connection().await;
+            if over {
+                self.drop_one(on).await;
             }
         }
         self.sent += played.sent;
