@@ -255,7 +255,9 @@ impl Eye {
         };
         let pointer: Vec<&str> =
             violation.pointer.split('/').map(|part| if part.parse::<u64>().is_ok() { "*" } else { part }).collect();
-        let (pointer, method) = (pointer.join("/"), &breach.method);
+        // What is wrong with a stream is wrong with it whatever it carries.
+        let method = if breach.rule == "sse" { "a stream" } else { &breach.method };
+        let pointer = pointer.join("/");
         Some(Suspicion {
             kind: Kind::Rule,
             requirement: breach.requirement.to_owned(),

@@ -234,7 +234,8 @@ mod tests {
     use crate::{
         conversation::{Deadlines, StdioTarget},
         fuzz::{
-            input::{Act, Input, Message, Step},
+            input::{self, Act, Input, Message, Step},
+            outcome::Played,
             play::{Haste, Life},
         },
         proof::stdio_target,
@@ -267,10 +268,10 @@ mod tests {
         life
     }
 
-    async fn play(life: &mut Life, acts: impl IntoIterator<Item = Act>) {
+    async fn play(life: &mut Life, acts: impl IntoIterator<Item = Act>) -> Played {
         let steps = acts.into_iter().map(|act| Step { on: 0, wait: true, act }).collect();
         let input = Input { era: Era::Modern, manner: Manner::Prompt, steps };
-        life.play(&input, Duration::from_secs(1), Haste::None).await;
+        life.play(&input, Duration::from_secs(1), Haste::None).await
     }
 
     fn message(method: &str) -> Message {
@@ -303,5 +304,17 @@ mod tests {
         // The next input is another's doing.
         play(&mut life, [Act::Request(message("tools/list"))]).await;
         assert_eq!(discovers(&life), 0);
+    }
+
+    /// Otherwise it would be chance whether a finding shows that hangs on the answer to something odd.
+    #[tokio::test(start_paused = true)]
+    async fn what_a_later_step_needs_is_waited_for_where_something_is_looked_for_again() {
+        let mut life = unsettled(None).await;
+        let params = serde_json::json!({"name": "slow", "arguments": {"steps": 3}, "x": 1});
+        let odd = Message { params: Some(params), wrong: vec!["/params/x".to_owned()], ..message("tools/call") };
+        let params = serde_json::json!({ "x": input::from(0, "/result/resultType") });
+        let later = Message { params: Some(params), ..message("server/discover") };
+        let played = play(&mut life, [Act::Request(odd), Act::Request(later)]).await;
+        assert!(played.outcomes[1].sent.is_some(), "{:?}", played.outcomes);
     }
 }

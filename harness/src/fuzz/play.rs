@@ -146,7 +146,8 @@ impl Life {
                 let long = lane.patient(patience);
                 let most = match wait {
                     Wait::Begun => BEGUN,
-                    _ if sound => long,
+                    // Where something is looked for again, whether it shows must not hang on what came in time.
+                    _ if sound || (haste == Haste::None && needed.contains(&index)) => long,
                     _ => lane.short().min(long),
                 };
                 let (opened, nameless) = (lane.opened, lane.nameless);
