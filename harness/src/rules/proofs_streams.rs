@@ -4,6 +4,33 @@ type Proof = (&'static str, &'static str, &'static [&'static str]);
 
 /// What a client that uses one id twice at a time, or cancels, brings about.
 pub(super) const INNOCENT: &[(&str, &str)] = &[
+    // Two requests under one id, of which the second is none of this era.
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":7,"method":"prompts/list","params":{$META}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}
+        >! {"jsonrpc":"2.0","id":7,"method":"resources/list","params":{}}
+        < {"jsonrpc":"2.0","id":7,"result":{$OK,"prompts":[],"ttlMs":0,"cacheScope":"public"}}
+        < {"jsonrpc":"2.0","id":7,"result":{"resources":[]}}
+        drained"#,
+    ),
+    // The error is that of the message that is none, whose id a request has as a text.
+    (
+        "2025-11-25 stdio",
+        r#"> {"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"t"}}
+        >! {"jsonrpc":"2.0","id":1,"re3ult":{}}
+        < {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"m"}}
+        < {"jsonrpc":"2.0","id":"1","result":{"content":[]}}
+        drained"#,
+    ),
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"t",$META}}
+        < {"jsonrpc":"2.0","id":"1","result":{$OK,"content":[]}}
+        >! {"jsonrpc":"2.0","id": 1 ,"params":{}}
+        < {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"m"}}
+        drained"#,
+    ),
     (
         "2025-11-25 http",
         r#"get

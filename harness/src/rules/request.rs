@@ -120,9 +120,9 @@ impl Request {
     }
 
     /// It was sent under 2026-07-28 as far as the server can tell; anything else may be legacy traffic for a server that
-    /// speaks both eras.
+    /// speaks both eras, and so may what came under an id that another request has, too.
     pub fn is_modern(&self, context: &Context) -> bool {
-        context.era() == Era::Modern && (self.modern || context.modern_only()) && {
+        context.era() == Era::Modern && ((self.modern && !self.twin) || context.modern_only()) && {
             let marked = |pointer: &String| pointer.eq_ignore_ascii_case("headers/mcp-protocol-version");
             context.modern_only() || !self.wrong.iter().any(marked)
         }
