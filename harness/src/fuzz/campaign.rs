@@ -363,7 +363,11 @@ impl Campaign {
         // What is open when the input ends is ended with it.
         let last = Arc::new(Input { manner, ..island.workshop.parting(dice) });
         life.parting = true;
-        life.play(&last, patience, Haste::Passing).await;
+        let played = life.play(&last, patience, Haste::Passing).await;
+        for suspicion in self.suspicions(&island.place, &last, &played) {
+            let events = life.events(suspicion.lane);
+            self.look_into(&island.place, suspicion, &last, &history, events).await;
+        }
         history.push_back(last);
         self.finish(island, life, &history).await;
     }
@@ -372,6 +376,7 @@ impl Campaign {
     async fn finish(&self, island: &mut Island, life: Life, history: &VecDeque<Arc<Input>>) {
         let place = island.place.clone();
         let (era, transport) = (place.ground.era, place.ground.transport);
+        let at_work = life.at_work();
         let (breaches, events) = life.end().await;
         if self.enough.load(Ordering::Acquire) {
             // What ended by now was ended by us, and owes no answer.
@@ -385,7 +390,7 @@ impl Campaign {
                 _ => None,
             });
             let signalled = events.iter().any(|(_, event)| matches!(event.body, Body::Signalled { .. }));
-            let bad = oracle::bad_exit(era, transport, exit.as_ref(), signalled);
+            let bad = oracle::bad_exit(era, transport, exit.as_ref(), signalled, at_work);
             island.exits_badly |= bad.is_some();
             suspicions.extend(bad);
         }
@@ -458,7 +463,7 @@ impl Campaign {
             usage.resident >> 20,
             self.options.rss_limit >> 20
         );
-        Some(oracle::growth(place.ground.era, place.ground.transport, input, "limit", words))
+        Some(oracle::growth(place.ground.era, place.ground.transport, input, oracle::LIMIT, words))
     }
 
     async fn unopened(&self, why: &str) {

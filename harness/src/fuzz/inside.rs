@@ -32,6 +32,15 @@ pub(super) fn inside(outcome: &Outcome) -> Option<String> {
     }
 }
 
+/// The same of an answer. The text of a call that failed may be about code that the tool was asked to look at or to run: there a
+/// place of a file alone tells nothing, nor does code that has no file.
+pub(super) fn trace_of(outcome: &Outcome) -> Option<String> {
+    let trace = trace_in(&inside(outcome)?)?;
+    let bare = trace.starts_with('/');
+    let given = ["\"<", "evalmachine", "[eval]", "<anonymous>"].iter().any(|part| trace.contains(part));
+    (outcome.class != Class::ToolError || !(bare || given)).then_some(trace)
+}
+
 /// The place in a program that a text names as a stack trace or a panic does.
 pub(super) fn trace_in(text: &str) -> Option<String> {
     static TRACES: LazyLock<Vec<Regex>> = LazyLock::new(|| {

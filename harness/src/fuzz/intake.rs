@@ -1,6 +1,9 @@
 //! What comes in on a conversation: answers find their steps, and what comes astray is noted.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use mcp_conform_schemas::Era;
 use tokio::time::Instant;
@@ -54,7 +57,13 @@ impl Lane {
                 self.said.drain(..beyond);
             }
             Body::Exited(exit) => self.exit = Some(exit.clone()),
-            Body::StdoutEnded => self.gone = !self.ended,
+            Body::StdoutEnded => self.gone = !self.ended && !self.over,
+            // Passing one is ours: what does not come after it was not read.
+            Body::Limit { .. } => {
+                self.over = true;
+                self.waiting.values().for_each(|step| unsound(played, *step));
+                self.waiting.clear();
+            }
             Body::Sse(sse) => {
                 if let Some(id) = sse.id.clone().filter(|id| !id.is_empty()) {
                     self.place_of(&id, sse.exchange, event.seq, played);
@@ -77,6 +86,9 @@ impl Lane {
         let view = event.message().filter(|view| view.direction == Direction::In);
         self.heard |= view.is_some();
         let Some(frame) = view.map(|view| view.frame.clone()) else { return };
+        if frame.json.is_none() {
+            self.settle_unread(frame.is_unread(), played);
+        }
         let mut took = None;
         for seen in self.judge.context().incoming(event) {
             if let Shape::Request | Shape::Notification = seen.shape {
@@ -126,6 +138,29 @@ impl Lane {
             outcome.frame = Some(frame.clone());
         }
         took.into_iter().for_each(|took| self.took(took));
+    }
+
+    /// Takes what was answered by something that is too much for us, or broken, as answered, where its id is legible; where
+    /// it is too much for us and has none that is, it may be the answer to anything.
+    fn settle_unread(&mut self, ours: bool, played: &mut Played) {
+        let context = self.judge.context();
+        let open: BTreeSet<u64> = context.in_flight().map(|request| request.event).collect();
+        let (waiting, done): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|(event, _)| open.contains(event));
+        self.waiting = waiting;
+        if ours && done.is_empty() {
+            self.waiting.values().for_each(|step| unsound(played, *step));
+        }
+        done.values().for_each(|step| unsound(played, *step));
+    }
+
+    /// Nothing is owed to a request that we cancelled by a notification of our own making, that went out under the id of
+    /// another, or behind bytes that may have swallowed it.
+    pub(super) fn excuse(&self, played: &mut Played) {
+        let excused = self.judge.context().in_flight().filter(|request| request.is_excused() || request.twin);
+        for step in excused.filter_map(|request| self.waiting.get(&request.event)) {
+            unsound(played, *step);
+        }
     }
 
     /// Notes on which stream an event came, and whether it is one of another stream than the one that was taken up.
@@ -222,5 +257,11 @@ impl Lane {
             Some(json)
         });
         method.unwrap_or_default()
+    }
+}
+
+fn unsound(played: &mut Played, step: usize) {
+    if let Some(outcome) = played.outcomes.get_mut(step) {
+        outcome.sound = false;
     }
 }

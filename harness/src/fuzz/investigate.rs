@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::{
     campaign::{Campaign, name_of},
     finding::{Finding, VERSION, id_of, is_better},
-    input::Input,
+    input::{Input, Step},
     oracle::{self, Kind, Suspicion},
     place::Place,
     play::{Haste, Life},
@@ -324,6 +324,10 @@ impl Campaign {
         let still = trial.shows(small).await.unwrap_or(false);
         if suspicion.kind == Kind::Hang {
             let seconds = self.patience(place).as_secs_f64();
+            if !still && suspicion.verdict == Verdict::Warn {
+                // A call was at work.
+                return None;
+            }
             return Some(if still {
                 Suspicion {
                     message: format!("{}; nothing came in {:.0} s", suspicion.message, long.as_secs_f64()),
@@ -340,6 +344,10 @@ impl Campaign {
         let calls =
             |input: &Input| input.steps.iter().any(|step| step.message().is_some_and(|it| it.method == "tools/call"));
         if small.steps.len() == 1 && calls(small) {
+            let named = |step: &Step| step.message()?.params.as_ref()?.get("name")?.as_str().map(str::to_owned);
+            if small.steps.first().and_then(named).is_some_and(|tool| place.pace.takes_its_time(&tool)) {
+                return None;
+            }
             // Alone it is the tool that takes its time; numbers may be how long.
             let numbers = small.steps.first().and_then(|step| step.message()).is_some_and(|message| {
                 message.params.as_ref().and_then(|params| params.get("arguments")).is_some_and(holds_number)
@@ -407,6 +415,7 @@ impl Campaign {
             life.drop_all().await;
             return None;
         }
+        let at_work = life.at_work();
         let (breaches, events) = life.end().await;
         if !self.may_look() {
             return None;
@@ -418,7 +427,7 @@ impl Campaign {
                 _ => None,
             });
             let signalled = events.iter().any(|(_, event)| matches!(event.body, Body::Signalled { .. }));
-            late.extend(oracle::bad_exit(era, transport, exit.as_ref(), signalled));
+            late.extend(oracle::bad_exit(era, transport, exit.as_ref(), signalled, at_work));
         }
         let suspicion = matches(late)?;
         let events = events.into_iter().filter(|(lane, _)| *lane == suspicion.lane).map(|(_, event)| event).collect();
@@ -452,7 +461,12 @@ impl Campaign {
             self.forget(&suspicion);
             return;
         }
-        // It was there, in the trace: what it takes is not known.
+        // It was there, in the trace: what it takes is not known, and where no sentence of the specification says more, what
+        // comes once and never again condemns nobody.
+        let suspicion = match suspicion.kind {
+            Kind::Rule => suspicion,
+            _ => Suspicion { verdict: suspicion.verdict.max(Verdict::Warn), ..suspicion },
+        };
         let finding = self.finding(
             place,
             &suspicion,

@@ -82,7 +82,7 @@ pub(super) struct Lane {
     pub(super) noisy: bool,
     /// It said something. Until then its start is waited for, too.
     pub(super) heard: bool,
-    /// Our own request ended its session.
+    /// Our own request ended its session, or a limit of ours the conversation.
     pub(super) over: bool,
     /// Since when we end it, everything is our doing.
     pub(super) ended: bool,
@@ -141,9 +141,10 @@ impl Lane {
     /// may come first.
     pub(super) fn patient(&self, patience: Duration) -> Duration {
         const FACTOR: u32 = 4;
+        const MOST: Duration = Duration::from_secs(120);
         let bench = self.talk.bench();
         let before: Duration = self.backlog.values().map(|tool| self.place.pace.usual(tool)).sum();
-        let patience = patience + before.min(bench.deadlines.answer);
+        let patience = patience + before.min(MOST);
         if self.heard { patience } else { patience + bench.slowest_start() * FACTOR }
     }
 

@@ -7,6 +7,8 @@
 
 mod campaign;
 mod dice;
+#[cfg(test)]
+mod fairness;
 mod finding;
 mod growth;
 mod habits;

@@ -80,9 +80,12 @@ impl Workshop {
                 }
             }
             1 => {
-                let mut step = Step::request(dice.pick(&UNKNOWN).unwrap_or(&"none"), Some(json!({})));
+                let method = dice.pick(&UNKNOWN).unwrap_or(&"none");
+                let mut step = Step::request(method, Some(json!({})));
+                // These are names of JSON-RPC and of another protocol over it, which a server may have beside this one.
+                let others = method.starts_with("rpc.") || method.starts_with('$');
                 if let Some(message) = step.message_mut() {
-                    message.forbidden = Some(Forbidden::Method);
+                    message.forbidden = (!others).then_some(Forbidden::Method);
                 }
                 insert_at(input, at, step);
             }

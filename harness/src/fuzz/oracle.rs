@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     habits::Habits,
     input::{Act, Forbidden, Input},
-    inside::{inside, mentions, trace_in},
+    inside::{mentions, trace_in, trace_of},
     outcome::{Astray, Breach, Class, Gone, Outcome, Played, Way},
     states::gist,
 };
@@ -140,10 +140,14 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
     if let Some((lane, after)) = played.deaf.filter(|_| played.gone.is_empty()) {
         let culprit = culprit(input, played);
         let words = format!("after {culprit} a plain request got no answer for {:.1} s", after.as_secs_f64());
-        out.push(Suspicion { lane, ..eye.own(Kind::Hang, culprit, words, Verdict::Fail) });
+        // How long a tool works is its own business, and in 2026-07-28 no sentence says that another answer may not wait for it.
+        let verdict = if played.at_work && era == Era::Modern { Verdict::Warn } else { Verdict::Fail };
+        out.push(Suspicion { lane, ..eye.own(Kind::Hang, culprit, words, verdict) });
     }
-    // Over HTTP a session may have been ended, and a server may limit how much it takes.
-    let limits = |outcome: &Outcome| matches!(outcome.status, Some(404 | 410 | 413 | 429 | 503));
+    // Over HTTP a session may have been ended, a token may have expired, a server may limit how much it takes, and what
+    // stands before it may not reach it.
+    let limits =
+        |outcome: &Outcome| matches!(outcome.status, Some(401 | 403 | 404 | 407 | 410 | 413 | 429 | 502..=504));
     if let Some((lane, outcome)) = played.refused.as_ref().filter(|(_, outcome)| !limits(outcome)) {
         let status = outcome.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
         let code = outcome.code.map(|code| format!(" ({code})")).unwrap_or_default();
@@ -182,10 +186,18 @@ pub(super) fn unreachable(era: Era, transport: Transport, why: &str) -> Suspicio
     Eye { revision: era.judged(), transport }.own(Kind::Hang, "opening".to_owned(), words, Verdict::Fail)
 }
 
-/// A process that did not end in order after its input was closed.
-pub(super) fn bad_exit(era: Era, transport: Transport, exit: Option<&Exit>, signalled: bool) -> Option<Suspicion> {
+/// A process that did not end in order after its input was closed. In 2025-11-25 no sentence says that it may not end first what
+/// it is at.
+pub(super) fn bad_exit(
+    era: Era,
+    transport: Transport,
+    exit: Option<&Exit>,
+    signalled: bool,
+    at_work: bool,
+) -> Option<Suspicion> {
     let eye = Eye { revision: era.judged(), transport };
     let words = match exit {
+        _ if signalled && at_work && era == Era::Legacy => return None,
         _ if signalled => "the process went on after its input was closed, and had to be ended by a signal".to_owned(),
         Some(Exit { signal: Some(signal), .. }) => {
             format!("the process was ended by signal {signal} after its input was closed")
@@ -198,11 +210,18 @@ pub(super) fn bad_exit(era: Era, transport: Transport, exit: Option<&Exit>, sign
     Some(eye.own(Kind::Exit, gist(&words), words, Verdict::Warn))
 }
 
+/// Memory beyond what is allowed, whatever grew.
+pub(super) const LIMIT: &str = "limit";
+
 /// Memory or descriptors that grow with each round of an input.
 pub(super) fn growth(era: Era, transport: Transport, input: &Input, what: &str, words: String) -> Suspicion {
     let eye = Eye { revision: era.judged(), transport };
     let methods: std::collections::BTreeSet<String> = input.steps.iter().map(|step| name_of(&step.act)).collect();
-    let place = format!("{what} {}", methods.into_iter().collect::<Vec<_>>().join(" "));
+    let place = match what {
+        // What is at hand when it is passed has not brought it about alone.
+        LIMIT => what.to_owned(),
+        what => format!("{what} {}", methods.into_iter().collect::<Vec<_>>().join(" ")),
+    };
     eye.own(Kind::Growth, place, words, Verdict::Warn)
 }
 
@@ -288,7 +307,10 @@ impl Eye {
             said => format!("; the last line on stderr: {}", said.chars().take(200).collect::<String>()),
         });
         let message = format!("the server {how} after {}{said}", gone.method);
-        Suspicion { lane: gone.lane, ..self.own(Kind::Death, place, message, Verdict::Fail) }
+        // A server may close its output and exit.
+        let in_order = matches!(gone.exit, Some(Exit { code: Some(0), .. }));
+        let verdict = if in_order { Verdict::Warn } else { Verdict::Fail };
+        Suspicion { lane: gone.lane, ..self.own(Kind::Death, place, message, verdict) }
     }
 
     fn outcome(
@@ -313,14 +335,17 @@ impl Eye {
                 out.push(self.own(Kind::Lost, subject.clone(), words, Verdict::Fail));
             }
         }
-        if let Some(status) = outcome.status.filter(|status| *status >= 500 && ![501, 503, 505].contains(status)) {
+        // Of what stands before a server: 502, 504 and all that no standard names. An error of the protocol's own may come
+        // with any status (C31).
+        let own = |status: &u16| matches!(status, 500 | 506..=511);
+        let told = outcome.sound && outcome.class == Class::Error;
+        if let Some(status) = outcome.status.filter(own).filter(|_| !told) {
             let words = format!("{subject} was answered with HTTP {status}");
             // What is under way when its session ends fails for that, whatever it asks for.
             let place = if ends_session(input, index) { "beside DELETE" } else { subject.as_str() };
-            out.push(self.own(Kind::ServerError, format!("{status} {place}"), words, Verdict::Fail));
+            out.push(self.own(Kind::ServerError, format!("{status} {place}"), words, Verdict::Warn));
         }
-        if let Some(text) = inside(outcome)
-            && let Some(trace) = trace_in(&text)
+        if let Some(trace) = trace_of(outcome)
             && !mentions(input, &trace)
         {
             let words = format!("the answer to {subject} shows the inside of the server: {trace}");
@@ -370,12 +395,20 @@ impl Eye {
             });
         }
         let tool = outcome.tool.as_deref().unwrap_or_default();
-        let own = alone && !outcome.doubtful && !outcome.said.is_empty() && !outcome.echoed && habits.echoes(tool);
+        let own = alone
+            && outcome.class == Class::Result
+            && !outcome.doubtful
+            && !outcome.said.is_empty()
+            && !outcome.echoed
+            && habits.echoes(tool);
         for foreign in outcome.foreign.iter().take(1) {
             if foreign.elsewhere && !foreign.public {
                 let words =
                     format!("the answer to {subject} holds a text that another conversation sent: {}", foreign.mark);
-                out.push(self.own(Kind::Leak, subject.clone(), words, Verdict::Warn));
+                // A tool that was given no text of the caller's may be there to tell what others did.
+                let history = !tool.is_empty() && outcome.said.is_empty();
+                let verdict = if history { Verdict::Advice } else { Verdict::Warn };
+                out.push(self.own(Kind::Leak, subject.clone(), words, verdict));
             } else if own {
                 let words = format!(
                     "the answer to {subject} holds the text of another request and not its own: {}",

@@ -115,6 +115,8 @@ pub(super) struct Played {
     pub(super) told: BTreeSet<String>,
     /// A conversation did not answer the plain request at the end, and how long that was waited for.
     pub(super) deaf: Option<(usize, Duration)>,
+    /// Calls of it were still unanswered then.
+    pub(super) at_work: bool,
     /// Messages that went out.
     pub(super) sent: u64,
     /// What came for a subscription or on a stream that it does not belong to.

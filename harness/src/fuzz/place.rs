@@ -145,6 +145,11 @@ impl Pace {
         taken.total += took;
     }
 
+    /// Whether calls of a tool take much longer than a message needs.
+    pub(super) fn takes_its_time(&self, tool: &str) -> bool {
+        self.usual(tool) > LONG
+    }
+
     /// What a call of a tool took on average.
     pub(super) fn usual(&self, tool: &str) -> Duration {
         let pace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -223,98 +228,5 @@ impl Place {
             Era::Legacy => ("ping", None),
             Era::Modern => ("server/discover", None),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mcp_reference_server::Config;
-
-    use super::*;
-    use crate::{
-        conversation::{Deadlines, StdioTarget},
-        fuzz::{
-            input::{self, Act, Input, Message, Step},
-            outcome::Played,
-            play::{Haste, Life},
-        },
-        proof::stdio_target,
-        run::{RunOptions, scout},
-        trace::{Event, Secrets},
-        wire::Limits,
-    };
-
-    /// A server of both eras, of which one is fuzzed, that ends by a notification before it knows which one this is. It can be
-    /// said to serve what it does not.
-    async fn unsettled(served: Option<ServedEras>) -> Life {
-        let target = stdio_target(Config { settles_era: true, ..Config::default() });
-        let mut options = RunOptions::of_everything(Some(target.clone()), None, Vec::new());
-        options.revisions = vec![Revision::V2026_07_28];
-        let bench = Arc::new(Bench::new(Deadlines::default(), Limits::default(), Arc::new(Secrets::default())));
-        let target = Target::Stdio(target);
-        let scouted = scout(&target, &bench, &options).await.unwrap().remove(0);
-        let ground = Ground { era: scouted.era, transport: Transport::Stdio, surface: scouted.surface };
-        let place = Place {
-            target,
-            keeper: Arc::new(Keeper::new(None, bench.clone())),
-            bench,
-            ground: Arc::new(ground),
-            answers: Arc::default(),
-            served: served.unwrap_or(scouted.served),
-            pace: Pace::default(),
-        };
-        let mut life = Life::new(Arc::new(place), Manner::Prompt);
-        life.begin().await.unwrap();
-        life
-    }
-
-    async fn play(life: &mut Life, acts: impl IntoIterator<Item = Act>) -> Played {
-        let steps = acts.into_iter().map(|act| Step { on: 0, wait: true, act }).collect();
-        let input = Input { era: Era::Modern, manner: Manner::Prompt, steps };
-        life.play(&input, Duration::from_secs(1), Haste::None).await
-    }
-
-    fn message(method: &str) -> Message {
-        Message { method: method.to_owned(), ..Message::default() }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_server_of_both_eras_knows_which_one_this_is_before_anything_odd_is_sent() {
-        let unknown = || [Act::Notify(message("notifications/mcp-conform-unknown"))];
-        let mut life = unsettled(None).await;
-        play(&mut life, unknown()).await;
-        assert!(life.is_sound());
-        // As if it were not known to serve both: then the notification ends it.
-        let mut life = unsettled(Some(ServedEras::ModernOnly)).await;
-        play(&mut life, unknown()).await;
-        assert!(!life.is_sound());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_conversation_that_an_input_ended_can_be_looked_at() {
-        let mut life = unsettled(None).await;
-        play(&mut life, [Act::Request(message("server/discover")), Act::Drop]).await;
-        let discovers = |life: &Life| {
-            let sent = |event: &Event| {
-                event.message().is_some_and(|it| it.frame.raw.windows(15).any(|it| it == b"server/discover"))
-            };
-            life.events(0).iter().filter(|event| sent(event)).count()
-        };
-        assert_eq!(discovers(&life), 1);
-        // The next input is another's doing.
-        play(&mut life, [Act::Request(message("tools/list"))]).await;
-        assert_eq!(discovers(&life), 0);
-    }
-
-    /// Otherwise it would be chance whether a finding shows that hangs on the answer to something odd.
-    #[tokio::test(start_paused = true)]
-    async fn what_a_later_step_needs_is_waited_for_where_something_is_looked_for_again() {
-        let mut life = unsettled(None).await;
-        let params = serde_json::json!({"name": "slow", "arguments": {"steps": 3}, "x": 1});
-        let odd = Message { params: Some(params), wrong: vec!["/params/x".to_owned()], ..message("tools/call") };
-        let params = serde_json::json!({ "x": input::from(0, "/result/resultType") });
-        let later = Message { params: Some(params), ..message("server/discover") };
-        let played = play(&mut life, [Act::Request(odd), Act::Request(later)]).await;
-        assert!(played.outcomes[1].sent.is_some(), "{:?}", played.outcomes);
     }
 }

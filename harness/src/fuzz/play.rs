@@ -77,6 +77,12 @@ impl Life {
         }
     }
 
+    /// Calls were not answered yet.
+    pub(super) fn at_work(&self) -> bool {
+        let calls = |lane: &Lane| lane.judge.context().in_flight().any(|request| &*request.method == "tools/call");
+        self.lanes.iter().flatten().any(calls)
+    }
+
     /// Opens the first conversation, so that what follows is the input's doing alone.
     pub(super) async fn begin(&mut self) -> Result<(), OpenError> {
         self.lane(0).await.map(drop)
@@ -178,6 +184,8 @@ impl Life {
         }
         for on in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) else { continue };
+            lane.take_all(&mut played);
+            lane.excuse(&mut played);
             let owed = |lane: &Lane, played: &Played| {
                 lane.waiting.values().any(|step| played.outcomes.get(*step).is_some_and(|outcome| outcome.sound))
             };
@@ -271,8 +279,9 @@ impl Life {
         let started = Instant::now();
         let Ok(ticket) = lane.talk.send_long(call).await else {
             // A server that is gone closed its input; one that does not read it hangs.
-            if !lane.pump(started + patience, played, |lane| lane.gone).await {
-                played.deaf = Some((on, started.elapsed()));
+            if !lane.pump(started + patience, played, |lane| lane.gone || lane.over).await {
+                played.deaf = Some((on, started.elapsed())).filter(|_| !lane.gone);
+                played.at_work = !lane.backlog.is_empty();
             }
             return;
         };
@@ -287,11 +296,14 @@ impl Life {
             // Nothing that was asked before stands in the way any more.
             lane.backlog.clear();
         }
-        if answered && !matches!(outcome.class, Class::Result | Class::Unanswered | Class::Closed) {
+        // After an initialize that was answered, a server of both eras may hold to the older one.
+        let changed = lane.judge.context().legacy_served();
+        if answered && !changed && !matches!(outcome.class, Class::Result | Class::Unanswered | Class::Closed) {
             played.refused = Some((on, outcome));
         }
-        if !answered && !lane.gone {
+        if !answered && !lane.gone && !lane.over {
             played.deaf = Some((on, started.elapsed()));
+            played.at_work = !lane.backlog.is_empty();
         }
     }
 }

@@ -566,7 +566,7 @@ impl Context {
     fn received(&mut self, seq: u64, channel: Channel, frame: &Frame) {
         let Some(json) = &frame.json else {
             // What could be read of a message that is broken or beyond our limits settles the ledger, never a verdict.
-            let id = frame.salvaged.as_ref().filter(|message| message.is_answer()).and_then(Message::id);
+            let id = Some(frame.likely()).filter(|message| message.is_answer()).and_then(Message::id);
             if let Some(id) = id
                 && let Some(key) = self.answers_to(channel, id).request
             {
