@@ -9,10 +9,7 @@ use super::{
     Breach, Context, ExchangeState, Request, Row, Rule, Shape, Verdicts, framing::NO_BATCH, register::Definition,
     seen::clip,
 };
-use crate::{
-    trace::{Body, Event, HttpBody, HttpResponse},
-    wire::{Message, NotAMessage},
-};
+use crate::trace::{Body, Event, HttpBody, HttpResponse};
 
 static KIND: Row =
     Row::both("http-request-answered-json-or-sse", Revision::V2025_03_26, "http-request-response-content-type");
@@ -115,7 +112,7 @@ fn json_body(seq: u64, body: &HttpBody, state: &ExchangeState, context: &Context
         return refused(seq, body, state, context, out);
     }
     let frame = body.frame.as_ref();
-    let beyond = matches!(frame.map(|frame| &frame.message), Some(Message::NotAMessage(NotAMessage::BeyondOurLimit)));
+    let beyond = frame.is_some_and(|frame| frame.is_unread());
     if state.media_type.as_deref() != Some("application/json") || body.cut > 0 || beyond {
         return;
     }

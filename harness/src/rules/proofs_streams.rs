@@ -4,6 +4,27 @@ type Proof = (&'static str, &'static str, &'static [&'static str]);
 
 /// What a client that uses one id twice at a time, or cancels, brings about.
 pub(super) const INNOCENT: &[(&str, &str)] = &[
+    // Answers of which more than we read is owed to nobody.
+    (
+        "2026-07-28 stdio",
+        r#"> {"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{$META}}
+        < {"jsonrpc":"2.0","id":1,"result":{$OK,"prompts":[],"ttlMs":0,"cacheScope":"public","x":$DEEP}}
+        > {"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{$META}}
+        < {"x":$DEEP,"jsonrpc":"2.0","id":2,"result":{}}
+        drained"#,
+    ),
+    (
+        "2026-07-28 http",
+        r#"post {"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{$META}}
+        1 200 json
+        1 body {"jsonrpc":"2.0","id":1,"result":{$OK,"prompts":[],"ttlMs":0,"cacheScope":"public","x":$DEEP}}
+        1 end
+        post {"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{$META}}
+        2 200 sse x-accel-buffering=no
+        2 sse {"jsonrpc":"2.0","id":2,"result":{$OK,"prompts":[],"ttlMs":0,"cacheScope":"public","x":$DEEP}}
+        2 end
+        drained"#,
+    ),
     // Two requests under one id, of which the second is none of this era.
     (
         "2026-07-28 stdio",

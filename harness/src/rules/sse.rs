@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     trace::{Body, Event, Exchange, ExchangeEnd, SseMessage},
-    wire::{DefectKind, Id, Message, NotAMessage},
+    wire::{DefectKind, Id},
 };
 
 static FORMAT: Row = Row::legacy("sse-wellformed-stream", Revision::V2025_03_26);
@@ -140,7 +140,7 @@ impl Sse {
         }
         if let Some(frame) = &sse.frame {
             let breach = match (&frame.json, &frame.message) {
-                (_, Message::NotAMessage(NotAMessage::BeyondOurLimit)) => return,
+                _ if frame.is_unread() => return,
                 (None, _) => Some("the data of an event is not one JSON value"),
                 (Some(json), _) if json.as_array().is_some() => Some("the data of an event is an array"),
                 // What an object lacks is told by `envelope`.

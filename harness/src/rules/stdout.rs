@@ -68,8 +68,7 @@ impl Stdout {
             return;
         }
         match (&frame.json, &frame.message) {
-            (_, Message::NotAMessage(NotAMessage::BeyondOurLimit)) => {}
-            _ if line.cut > 0 => {}
+            _ if frame.is_unread() || line.cut > 0 => {}
             (_, Message::NotAMessage(NotAMessage::Blank)) if self.pieces.is_empty() => {
                 if line.end != LineEnd::Eof {
                     let breach = Breach::new(event.seq, "", "a blank line on stdout").warning();

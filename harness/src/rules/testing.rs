@@ -1,7 +1,8 @@
 //! Hand-made traces for the tests of rules: a few words of notation instead of event structs.
 //!
 //! A script holds one event a line; [`trace`] turns it into events behind a sound opening of the wanted kind. `$META` stands
-//! for the `_meta` of a modern request, `$OK` for the resultType of a complete result.
+//! for the `_meta` of a modern request, `$OK` for the resultType of a complete result, `$DEEP` for a value
+//! that is deeper than anything is read.
 //!
 //! ```text
 //! > TEXT              a line of ours          >! TEXT  wrong as a whole     >/params/x TEXT  wrong there
@@ -108,6 +109,7 @@ impl Maker {
     fn line(&mut self, line: &str) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let text = rest.replace("$META", META).replace("$OK", OK).replace("$LONG", &"long ".repeat(50));
+        let text = text.replace("$DEEP", &format!("{}{}", "[".repeat(2_000), "]".repeat(2_000)));
         if let Ok(exchange) = word.parse::<u32>() {
             return self.of_exchange(exchange, &text);
         }
