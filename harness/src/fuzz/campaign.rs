@@ -364,6 +364,9 @@ impl Campaign {
         let last = Arc::new(Input { manner, ..island.workshop.parting(dice) });
         life.parting = true;
         let played = life.play(&last, patience, Haste::Passing).await;
+        if self.enough.load(Ordering::Acquire) {
+            return life.drop_all().await;
+        }
         for suspicion in self.suspicions(&island.place, &last, &played) {
             let events = life.events(suspicion.lane);
             self.look_into(&island.place, suspicion, &last, &history, events).await;

@@ -167,6 +167,32 @@ async fn an_answer_that_is_too_much_for_us_is_one() {
     assert_eq!(told(&life, &played), Vec::new());
 }
 
+/// Ends at a notification, its output a moment before itself.
+async fn closing(stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
+    let mut lines = BufReader::new(stdin).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let Some(id) = message.get("id") else { break };
+        let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete",
+            "ttlMs": 0, "cacheScope": "private"});
+        let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        if stdout.write_all(line.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    drop(stdout);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    3
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_death_has_one_name_whatever_comes_first_of_it() {
+    let mut life = life(StdioTarget::Memory(in_memory(closing)), MODERN, None).await;
+    let (_, played) = play(&mut life, vec![waited(Act::Notify(plain("notifications/mcp-conform-unknown")))]).await;
+    let exits: Vec<_> = played.gone.iter().map(|gone| gone.exit.clone()).collect();
+    assert_eq!(exits, [Some(Exit { code: Some(3), signal: None })]);
+}
+
 fn answered(method: &str, tool: Option<&str>, answer: Value) -> Outcome {
     let frame = Frame::read(answer.to_string().into_bytes().into(), &Limits::default());
     let class = super::outcome::class_of(frame.json.as_ref().unwrap());

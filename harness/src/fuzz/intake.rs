@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use mcp_conform_schemas::Era;
@@ -37,6 +38,17 @@ impl Lane {
             if recorder.wait(self.next, until, |_| Some(())).await.is_err() {
                 return false;
             }
+        }
+    }
+
+    /// After its output was closed: takes in how the process ended and what it still says, which come on ways of their own. One
+    /// death would have several names otherwise.
+    pub(super) async fn take_last_words(&mut self, played: &mut Played) {
+        const MOST: Duration = Duration::from_millis(200);
+        let until = Instant::now() + MOST;
+        let recorder = self.talk.recorder().clone();
+        while self.exit.is_none() && recorder.wait(self.next, until, |_| Some(())).await.is_ok() {
+            self.take_all(played);
         }
     }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     conversation::{Call, Link, OpenError},
     rules::Observation,
-    trace::Event,
+    trace::{Event, Transport},
 };
 
 /// Conversations of one input.
@@ -206,6 +206,9 @@ impl Life {
             if let Some(lane) = self.lanes.get_mut(on).and_then(Option::as_mut) {
                 if !self.parting {
                     lane.leave(&mut played).await;
+                }
+                if lane.gone && lane.talk.transport() == Transport::Stdio {
+                    lane.take_last_words(&mut played).await;
                 }
                 lane.settle(on, &mut played);
             }
