@@ -463,9 +463,9 @@ impl Campaign {
         }
         // It was there, in the trace: what it takes is not known, and where no sentence of the specification says more, what
         // comes once and never again condemns nobody.
-        let suspicion = match suspicion.kind {
-            Kind::Rule => suspicion,
-            _ => Suspicion { verdict: suspicion.verdict.max(Verdict::Warn), ..suspicion },
+        let suspicion = match suspicion.requirement.strip_prefix("own/") {
+            None => suspicion,
+            Some(_) => Suspicion { verdict: suspicion.verdict.max(Verdict::Warn), ..suspicion },
         };
         let finding = self.finding(
             place,
