@@ -235,3 +235,25 @@ fn initialize(opening: &Opening) -> Call {
         ..Call::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{conversation::Deadlines, process::CommandSpec, trace::Secrets, wire};
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn an_output_that_was_closed_before_the_request_is_not_waited_for() {
+        // It lives on.
+        let server = CommandSpec::new("sh", ["-c", "exec >&-; exec sleep 600"]);
+        let bench = Arc::new(Bench::new(Deadlines::default(), wire::Limits::default(), Arc::new(Secrets::default())));
+        let target = Target::Stdio(StdioTarget::Process(server));
+        let talk = connect(&target, &bench, Opening::new(Era::Legacy)).await.unwrap();
+        let long = Instant::now() + Duration::from_secs(60);
+        let closed = |event: &Arc<Event>| matches!(event.body, Body::StdoutEnded).then_some(());
+        talk.recorder().wait(0, long, closed).await.unwrap();
+        let (_, answer) = talk.request(initialize(talk.opening()), Some(Duration::from_secs(600))).await.unwrap();
+        assert_eq!(answer.describe(), "the end of stdout (the server closed it)");
+        talk.drop_connection().await;
+    }
+}

@@ -32,6 +32,8 @@ use crate::{
 
 /// Ids that are remembered to tell a late answer from one with an id of the server's own making.
 const MOST_SENT: usize = 1000;
+/// Among so many events before a request the end of the output is, where there is one: only messages of ours come after it.
+const LAST_EVENTS: usize = 256;
 
 /// How a conversation is opened.
 #[derive(Clone, Debug)]
@@ -385,6 +387,17 @@ impl Conversation {
         let mut search = AnswerSearch::new(ticket);
         let mut deadline = deadline;
         let mut from = usize::try_from(ticket.event).unwrap_or(usize::MAX).saturating_add(1);
+        // A server may have closed its output before the request went out: then nothing comes behind it.
+        for event in self.recorder().events(from.saturating_sub(LAST_EVENTS)).iter().filter(|it| it.seq < ticket.event)
+        {
+            if matches!(event.body, Body::StdoutEnded | Body::Exited(_)) {
+                match search.observe(event) {
+                    Some(Found::Answer(answer)) => return Some(answer),
+                    Some(_) => deadline = deadline.min(Instant::now() + self.bench().deadlines.grace),
+                    None => {}
+                }
+            }
+        }
         loop {
             {
                 let state = self.state();
