@@ -457,9 +457,10 @@ async fn write(
         // The sender may have given up.
         let _ = order.written.send(());
     }
+    // Ahead of what it causes: a process that ends by it must not seem to have ended by itself.
+    drop(closed);
     let _ = stdin.shutdown().await;
     drop(stdin);
-    drop(closed);
 }
 
 struct Reader {
