@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use super::{
     habits::Habits,
     input::{self, Act, Input, Manner, Message, Step},
+    marks::Foreign,
     oracle::{self, Kind, Suspicion},
     outcome::{Class, Gone, Outcome, Played},
     place::{Keeper, Pace, Place},
@@ -132,54 +133,46 @@ async fn a_cancellation_of_our_own_making_is_one() {
     assert_eq!(told(&life, &played), Vec::new());
 }
 
-/// Answers everything, and a call by more than is read.
-async fn talkative(stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
+/// Answers each request by what `result` makes of its method, as JSON text, until a notification comes.
+async fn serve(stdin: impl AsyncRead + Unpin, stdout: &mut (impl AsyncWrite + Unpin), result: impl Fn(&str) -> String) {
     let mut lines = BufReader::new(stdin).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        let Some(id) = message.get("id") else { continue };
-        let result = match message.get("method").and_then(Value::as_str) {
-            Some("server/discover") => json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
-                "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}),
-            Some("prompts/list") => {
-                // Deeper than anything is read.
-                let text = format!("{}{}", "[".repeat(2_000), "]".repeat(2_000));
-                let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"x\":{text}}}}}\n");
-                if stdout.write_all(line.as_bytes()).await.is_err() {
-                    return 1;
-                }
-                continue;
-            }
-            _ => json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}),
-        };
-        let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        let Some(id) = message.get("id") else { break };
+        let result = result(message.get("method").and_then(Value::as_str).unwrap_or_default());
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
         if stdout.write_all(line.as_bytes()).await.is_err() {
-            return 1;
+            break;
         }
     }
+}
+
+fn discovered() -> String {
+    json!({"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete", "ttlMs": 0,
+        "cacheScope": "private"})
+    .to_string()
+}
+
+/// Answers prompts/list by something deeper than anything is read.
+async fn deep(stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
+    let result = |method: &str| match method {
+        "prompts/list" => format!("{{\"x\":{}{}}}", "[".repeat(2_000), "]".repeat(2_000)),
+        _ => discovered(),
+    };
+    serve(stdin, &mut stdout, result).await;
     0
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_too_much_for_us_is_one() {
-    let mut life = life(StdioTarget::Memory(in_memory(talkative)), MODERN, None).await;
+    let mut life = life(StdioTarget::Memory(in_memory(deep)), MODERN, None).await;
     let played = play(&mut life, vec![waited(Act::Request(plain("prompts/list")))]).await;
     assert_eq!(told(&life, &played), Vec::new());
 }
 
 /// Ends at a notification, its output a moment before itself.
 async fn closing(stdin: impl AsyncRead + Unpin, mut stdout: impl AsyncWrite + Unpin) -> i32 {
-    let mut lines = BufReader::new(stdin).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        let Some(id) = message.get("id") else { break };
-        let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete",
-            "ttlMs": 0, "cacheScope": "private"});
-        let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "result": result}));
-        if stdout.write_all(line.as_bytes()).await.is_err() {
-            break;
-        }
-    }
+    serve(stdin, &mut stdout, |_| discovered()).await;
     drop(stdout);
     tokio::time::sleep(Duration::from_millis(50)).await;
     3
@@ -288,4 +281,28 @@ fn where_a_call_is_at_work_another_answer_may_wait_for_it() {
     assert_eq!(of(Era::Modern, false), hang(Verdict::Fail));
     // There a ping is answered promptly.
     assert_eq!(of(Era::Legacy, true), hang(Verdict::Fail));
+}
+
+#[test]
+fn a_tool_that_was_given_no_text_may_tell_what_others_did() {
+    let of = |tool, said: &[&str]| {
+        let foreign = Foreign { mark: "mcpconform1f".to_owned(), elsewhere: true, public: false };
+        let result = json!({"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", "content": []}});
+        let said = said.iter().map(|&text| text.to_owned()).collect();
+        look(Outcome { foreign: vec![foreign], said, ..answered("a", tool, result) })
+    };
+    assert_eq!(of(Some("recent_calls"), &[]), [(Kind::Leak, Verdict::Advice)]);
+    assert_eq!(of(Some("search"), &["mcpconform2e"]), [(Kind::Leak, Verdict::Warn)]);
+    assert_eq!(of(None, &[]), [(Kind::Leak, Verdict::Warn)]);
+}
+
+#[test]
+fn memory_beyond_the_limit_is_one_finding_whatever_was_at_hand() {
+    let of = |what, method| {
+        let steps = vec![waited(Act::Request(plain(method)))];
+        let input = Input { era: Era::Modern, manner: Manner::Prompt, steps };
+        oracle::growth(Era::Modern, Transport::Stdio, &input, what, String::new()).key()
+    };
+    assert_eq!(of(oracle::LIMIT, "a"), of(oracle::LIMIT, "b"));
+    assert_ne!(of("memory", "a"), of("memory", "b"));
 }

@@ -325,7 +325,7 @@ impl Campaign {
         if suspicion.kind == Kind::Hang {
             let seconds = self.patience(place).as_secs_f64();
             if !still && suspicion.verdict == Verdict::Warn {
-                // A call was at work.
+                // It was said from the beginning that a call was at work: then it came in its turn.
                 return None;
             }
             return Some(if still {
@@ -463,10 +463,9 @@ impl Campaign {
         }
         // It was there, in the trace: what it takes is not known, and where no sentence of the specification says more, what
         // comes once and never again condemns nobody.
-        let suspicion = match suspicion.requirement.strip_prefix("own/") {
-            None => suspicion,
-            Some(_) => Suspicion { verdict: suspicion.verdict.max(Verdict::Warn), ..suspicion },
-        };
+        let own = suspicion.requirement.starts_with("own/");
+        let verdict = if own { suspicion.verdict.max(Verdict::Warn) } else { suspicion.verdict };
+        let suspicion = Suspicion { verdict, ..suspicion };
         let finding = self.finding(
             place,
             &suspicion,

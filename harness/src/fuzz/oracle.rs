@@ -139,7 +139,8 @@ pub(super) fn look(era: Era, transport: Transport, input: &Input, played: &Playe
     }
     if let Some((lane, after)) = played.deaf.filter(|_| played.gone.is_empty()) {
         let culprit = culprit(input, played);
-        let words = format!("after {culprit} a plain request got no answer for {:.1} s", after.as_secs_f64());
+        let beside = if played.at_work { ", while calls were not answered yet" } else { "" };
+        let words = format!("after {culprit} a plain request got no answer for {:.1} s{beside}", after.as_secs_f64());
         // How long a tool works is its own business, and in 2026-07-28 no sentence says that another answer may not wait for it.
         let verdict = if played.at_work && era == Era::Modern { Verdict::Warn } else { Verdict::Fail };
         out.push(Suspicion { lane, ..eye.own(Kind::Hang, culprit, words, verdict) });

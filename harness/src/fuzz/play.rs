@@ -283,7 +283,7 @@ impl Life {
         let Ok(ticket) = lane.talk.send_long(call).await else {
             // A server that is gone closed its input; one that does not read it hangs.
             if !lane.pump(started + patience, played, |lane| lane.gone || lane.over).await {
-                played.deaf = Some((on, started.elapsed())).filter(|_| !lane.gone);
+                played.deaf = Some((on, started.elapsed()));
                 played.at_work = !lane.backlog.is_empty();
             }
             return;

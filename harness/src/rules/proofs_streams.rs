@@ -2,9 +2,10 @@
 
 type Proof = (&'static str, &'static str, &'static [&'static str]);
 
-/// What a client that uses one id twice at a time, or cancels, brings about.
+/// What a client brings about that uses one id twice at a time, cancels, or sends what is no message; and what is too much for
+/// us.
 pub(super) const INNOCENT: &[(&str, &str)] = &[
-    // Answers of which more than we read is owed to nobody.
+    // Answers that hold more than we read.
     (
         "2026-07-28 stdio",
         r#"> {"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{$META}}
@@ -116,6 +117,15 @@ pub(super) const INNOCENT: &[(&str, &str)] = &[
 ];
 
 pub(super) const BROKEN: &[Proof] = &[
+    // Something malformed that holds another id excuses nothing.
+    (
+        "2025-11-25 stdio",
+        r#">! {"jsonrpc":"2.0","id":12,"re3ult":{}}
+        > {"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"t"}}
+        < {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+        drained"#,
+        &["base-response-id-type-preserved"],
+    ),
     // progress
     (
         "2025-11-25 stdio",
