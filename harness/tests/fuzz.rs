@@ -3,7 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use mcp_conform::{
     conversation::StdioTarget,
@@ -169,6 +174,35 @@ fn a_bug_is_found_made_small_and_written_down() {
     let seen = |config| again(config).iter().map(|it| it.seen.unwrap().0).collect::<Vec<_>>();
     assert_eq!(seen(broken()), [3]);
     assert_eq!(seen(Config::default()), [0]);
+}
+
+/// Two bugs in one answer: what ends with the campaign before it was tried again is no bug that comes and goes.
+#[test]
+fn what_was_not_tried_again_is_told_so() {
+    let bug = mcp_reference_server::bugs().iter().find(|info| info.name == "charset").unwrap();
+    let found = |max_findings| {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let outcome = campaign(|| {
+            let config = Config { bug: Some(bug.bug), ..Config::default() };
+            let mut options = FuzzOptions { max_findings, ..options(&config, Transport::Http, &out, 600) };
+            options.run.revisions = vec![Revision::V2026_07_28];
+            options
+        });
+        let outcome = outcome.unwrap();
+        let told: Vec<_> = outcome.report.results.iter().map(|result| result.message.clone()).collect();
+        let kinds = outcome.findings.iter().map(|it| (it.kind, (it.seen, it.attempts, it.provisional))).collect();
+        let kinds: BTreeMap<Kind, (u32, u32, bool)> = kinds;
+        (kinds, told.concat())
+    };
+    let (kinds, told) = found(Some(1));
+    assert_eq!(kinds[&Kind::ServerError], (3, 3, false));
+    assert_eq!(kinds[&Kind::StackTrace], (1, 1, true));
+    assert!(told.contains("before it was tried again"), "{told}");
+    let (kinds, told) = found(None);
+    assert_eq!(kinds[&Kind::ServerError], (3, 3, false));
+    assert_eq!(kinds[&Kind::StackTrace], (3, 3, false));
+    assert!(!told.contains("attempts") && !told.contains("tried again"), "{told}");
 }
 
 /// What the fuzzer says first in a conversation, its scripts say, too.

@@ -497,7 +497,7 @@ impl Campaign {
         (self.control.found)(&finding);
         let mut known = self.known();
         known.settle(finding);
-        if self.options.max_findings.is_some_and(|most| known.findings.len() >= most) {
+        if self.options.max_findings.is_some_and(|most| known.settled() >= most) {
             self.enough.store(true, Ordering::Release);
         }
     }

@@ -39,7 +39,7 @@ pub struct Finding {
     /// How often it was seen in so many attempts on a fresh server.
     pub seen: u32,
     pub attempts: u32,
-    /// The shrinking was not over when this was written.
+    /// It was seen once, and was not tried again yet.
     pub provisional: bool,
     pub seed: u64,
     /// Inputs of the campaign before it, and seconds.
@@ -59,7 +59,9 @@ impl Finding {
 
     /// The same as the result of a run.
     pub fn result(&self) -> CheckResult {
-        let rate = if self.is_flaky() {
+        let rate = if self.provisional {
+            " (seen once; the campaign ended before it was tried again)".to_owned()
+        } else if self.is_flaky() {
             format!(" (seen in {} of {} attempts)", self.seen, self.attempts)
         } else {
             String::new()

@@ -54,6 +54,8 @@ struct Trial<'a> {
     fresh: bool,
     /// How often an input is played before it counts as not showing it.
     tries: u32,
+    /// How often one was played to its end.
+    played: u32,
     last: Option<Showing>,
 }
 
@@ -71,8 +73,13 @@ impl Attempt for Trial<'_> {
             if Instant::now() >= self.until || !self.campaign.may_look() {
                 return None;
             }
-            if let Some(showing) = self.campaign.showing(self, input).await {
-                self.last = Some(showing);
+            let showing = self.campaign.showing(self, input).await;
+            if showing.is_none() && !self.campaign.may_look() {
+                return None;
+            }
+            self.played += 1;
+            if showing.is_some() {
+                self.last = showing;
                 return Some(true);
             }
         }
@@ -120,7 +127,7 @@ impl Campaign {
         let mut trial = self.trial(place, suspicion.key(), suspicion.kind);
         let found = self.reproduce(&mut trial, input, history).await;
         let Some((whole, before)) = found else {
-            return self.not_again(place, suspicion, input, &first_events, after);
+            return self.not_again(place, suspicion, input, &first_events, after, trial.played);
         };
         if let Some((misnamed, events)) = trial.misnamed() {
             return self.under_its_name(place, &suspicion, misnamed, whole, events).await;
@@ -137,7 +144,7 @@ impl Campaign {
             None => (suspicion, first_events),
         };
         if seen == 0 || (suspicion.kind.is_of_time() && seen < attempts) {
-            return self.not_again(place, suspicion, input, &events, after);
+            return self.not_again(place, suspicion, input, &events, after, attempts);
         }
         let Some(suspicion) = self.weighed_against_time(place, suspicion.clone(), &small).await else {
             return self.forget(&suspicion);
@@ -171,6 +178,7 @@ impl Campaign {
             until: Instant::now() + self.longest(),
             fresh: false,
             tries: 1,
+            played: 0,
             last: None,
         }
     }
@@ -455,6 +463,7 @@ impl Campaign {
         input: &Arc<Input>,
         events: &[Arc<Event>],
         after: (u64, f64),
+        tried: u32,
     ) {
         if suspicion.kind.is_of_time() || suspicion.kind == Kind::Swapped || suspicion.verdict == Verdict::Advice {
             // A provisional finding of it stands on disk.
@@ -466,16 +475,9 @@ impl Campaign {
         let own = suspicion.requirement.starts_with("own/");
         let verdict = if own { suspicion.verdict.max(Verdict::Warn) } else { suspicion.verdict };
         let suspicion = Suspicion { verdict, ..suspicion };
-        let finding = self.finding(
-            place,
-            &suspicion,
-            input,
-            input.messages(),
-            (1, 1 + self.options.confirm),
-            events,
-            after,
-            false,
-        );
+        // Where the campaign ended before it was tried once, `--resume` goes on with it.
+        let open = tried == 0;
+        let finding = self.finding(place, &suspicion, input, input.messages(), (1, 1 + tried), events, after, open);
         self.write(place, finding, &suspicion, events);
     }
 
@@ -576,7 +578,7 @@ impl Campaign {
         }
         self.store.add(&finding, &text, &wire);
         if finding.provisional {
-            self.known().findings.push(finding);
+            self.known().note(finding);
         } else {
             self.note_finding(finding);
         }

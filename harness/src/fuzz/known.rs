@@ -91,9 +91,19 @@ impl Known {
         }
     }
 
-    pub(super) fn settle(&mut self, finding: Finding) {
-        self.looking_into.retain(|known| *known != finding.key);
+    /// What stands for a finding until it is made small and confirmed.
+    pub(super) fn note(&mut self, finding: Finding) {
         self.findings.retain(|known| known.key != finding.key);
         self.findings.push(finding);
+    }
+
+    pub(super) fn settle(&mut self, finding: Finding) {
+        self.looking_into.retain(|known| *known != finding.key);
+        self.note(finding);
+    }
+
+    /// Findings that are not being looked into any more.
+    pub(super) fn settled(&self) -> usize {
+        self.findings.iter().filter(|finding| !finding.provisional).count()
     }
 }

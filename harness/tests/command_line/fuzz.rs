@@ -40,11 +40,16 @@ fn a_finding_ends_with_one_and_is_played_again() {
     cli.run(&resumed).is(1, &["base-response-id-type-preserved"]);
 }
 
-/// What takes two messages and what takes one, over both transports, shown without us.
+/// What takes two messages and what takes one, over both transports, shown without us. That they are found is not left to
+/// chance: the corpus holds what shows them.
 #[test]
 fn the_shell_line_of_a_finding_shows_it() {
-    for (bug, revision, transport) in
-        [("modern-sticks", "2025-11-25", "stdio"), ("enum-case-blind", "2026-07-28", "http")]
+    const PICK: &str = r#"{"era":"modern","steps":[{"wait":true,"act":{"request":{"method":"tools/call",
+        "params":{"name":"pick","arguments":{"colour":"RED","count":1}},"forbidden":"arguments"}}}]}"#;
+    const DISCOVER: &str = r#"{"era":"legacy","steps":[{"wait":true,"act":{"request":{"method":"server/discover"}}},
+        {"wait":true,"act":{"request":{"method":"ping"}}}]}"#;
+    for (bug, input, revision, transport) in
+        [("modern-sticks", DISCOVER, "2025-11-25", "stdio"), ("enum-case-blind", PICK, "2026-07-28", "http")]
     {
         let cli = Cli::new().with("PATH", &path());
         let server = reference(&format!("--bug {bug}"));
@@ -52,7 +57,10 @@ fn the_shell_line_of_a_finding_shows_it() {
         let (serve, url) = (format!("{server} --transport http --port {port}"), format!("http://127.0.0.1:{port}/mcp"));
         let target =
             if transport == "http" { vec!["--serve", &serve, "--url", &url] } else { vec!["--server", &server] };
-        let limits = ["--revision", revision, "--jobs", "1", "--for", "90s", "--max-findings", "1"];
+        std::fs::create_dir(cli.folder().join("inputs")).unwrap();
+        cli.file("inputs/one.json", input);
+        let limits =
+            ["--revision", revision, "--jobs", "1", "--for", "50s", "--max-findings", "1", "--corpus", "inputs"];
         cli.run([&["fuzz", "--report", "json:out.json"][..], &target, &limits].concat()).is(1, &[]);
         let report = cli.json("out.json");
         let finding = findings(&report)[0];
